@@ -1,0 +1,79 @@
+// Function: decoded bytecode, ready to be analysed, edited and assembled again.
+//
+// Overview
+//   Instructions are numbered by INDEX in `instructions` (never by byte offset); EXTENDED_ARG and CACHE units are folded
+//   away. Jumps hold the index of their target instruction. `offset` remembers the original byte offset, for names
+//   (__resume_at_88_2) and messages; instructions that we invented have offset -1.
+// Invariants
+//   - assemble(decode(code)) behaves as the original; for unedited code it is byte-identical in code and exception table.
+//   - targets and exception regions are indices and stay valid until instructions are inserted; edits rebuild the list
+//     through CodeEditor, which renumbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/user_span.h"
+#include "bytecode/code_view.h"
+
+namespace suture {
+
+// Every opcode name of every supported version (union of the per-version tables).
+enum class Opcode : uint16_t {
+#define SUTURE_OPCODE_NAME(name) name,
+#include "bytecode/opcode_names.def"
+};
+
+struct OpcodeInfo {
+  Opcode opcode;
+  std::string_view name;
+  uint8_t number;       // in this Python version
+  uint8_t caches;       // inline cache units that follow
+  bool has_arg;
+  int8_t jump;          // 0 none, +1 forward relative, -1 backward relative
+};
+const OpcodeInfo* opcode_info(PythonVersion version, uint8_t number);
+const OpcodeInfo* opcode_info(PythonVersion version, Opcode opcode);
+bool has_opcode_table(PythonVersion version);
+std::string_view opcode_name(Opcode opcode);
+
+struct Instruction {
+  Opcode opcode;
+  int arg = 0;
+  int target = -1;      // index of the jump target, or -1
+  int offset = -1;      // original byte offset
+  int line = 0, end_line = 0, column = -1, end_column = -1;
+};
+
+struct ExceptionRegion {
+  int begin = 0, end = 0;  // [begin, end) instruction indices
+  int target = 0;
+  int depth = 0;
+  bool push_last_instruction = false;
+};
+
+struct Function {
+  CodeView code;  // header facts; code/line_table/exception_table bytes are the original's
+  std::vector<Instruction> instructions;
+  std::vector<ExceptionRegion> exception_regions;
+
+  UserSpan span_at(int index) const;
+  const ExceptionRegion* region_at(int index) const;
+};
+
+Result<Function> decode_function(const CodeView& code);
+// One line per instruction: "  88 POP_JUMP_FORWARD_IF_FALSE  -> 106   ; seed.py:5".
+std::string to_text(const Function& function);
+
+// Bytes for a code object of the function's version. stack_size is recomputed. Line entries cover every unit.
+struct AssembledCode {
+  std::vector<uint8_t> code, line_table, exception_table;
+  int stack_size = 0;
+  int first_line = 1;
+};
+Result<AssembledCode> assemble(const Function& function);
+
+}  // namespace suture

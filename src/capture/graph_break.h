@@ -1,0 +1,36 @@
+// Break: where and why capture stopped. Ids and texts come from breaks.def; there are no free-text reasons.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/user_span.h"
+
+namespace suture {
+
+enum class BreakReason : uint8_t {
+#define SUTURE_BREAK(id, ...) id,
+#include "capture/breaks.def"
+};
+struct BreakReasonInfo {
+  BreakReason reason;
+  std::string_view enumerator, code, title, explanation, hint;
+};
+const BreakReasonInfo& info(BreakReason reason);
+std::vector<BreakReasonInfo> all_break_reasons();
+
+struct Break {
+  BreakReason reason = BreakReason::kUnknownCall;
+  std::vector<std::string> args;  // fill {0} {1} {2}
+  UserSpan where;
+  std::vector<UserSpan> stack;    // inlined callers, outermost first; empty at top level
+
+  std::string title() const;
+  std::string explanation() const;
+  std::vector<std::string> hints() const;
+  // The whole message, as logs and suture.GraphBreak show it.
+  std::string message() const;
+};
+
+}  // namespace suture

@@ -1,0 +1,131 @@
+// Value: what the symbolic interpreter knows about one Python object.
+//
+// Overview
+//   A value is shared by reference (ValueRef): two names for one list are one ListValue, so identity and mutation work as in
+//   Python. `source` is set when the object existed before the frame started; guards are added lazily, when capture relies
+//   on a fact.
+// Invariants
+//   - Array values are graph nodes. NumPy scalars and symbolic Python floats/bools are graph nodes of another ValueClass.
+//   - A ConstantValue is an object that capture may use directly: its identity or value is guarded, or it is a literal.
+//   - Mutable containers with a source remember whether they were changed (`mutated`): the change is replayed after the graph.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpython/py_ref.h"
+#include "graph/graph.h"
+#include "guard/source.h"
+
+namespace suture {
+
+struct Value;
+using ValueRef = std::shared_ptr<Value>;
+
+enum class ValueKind : uint8_t {
+  kArray,        // ArrayValue: ndarray, NumPy scalar, Python float/bool/int computed in the graph
+  kSymInt,       // SymIntValue: Python int that is a symbol or an expression over symbols
+  kConstant,     // ConstantValue: None, literals, strings, dtypes, modules, classes, builtins, NumPy callables, ...
+  kTuple, kList, kSet,   // SequenceValue
+  kDict,         // DictValue
+  kSlice,        // SliceValue
+  kRange,        // RangeValue
+  kIterator,     // IteratorValue
+  kFunction,     // FunctionValue: Python function, existing or made here
+  kBoundMethod,  // BoundMethodValue
+  kArrayMethod,  // ArrayMethodValue: x.sum before it is called
+  kCell,         // CellValue
+  kInstance,     // InstanceValue: user object read through its source
+  kNull,         // CPython's internal NULL on the stack
+  kUnknown,      // UnknownValue: exists, nothing known; any use is a break
+};
+
+struct Value {
+  ValueKind kind;
+  SourceId source = kNoSource;
+  explicit Value(ValueKind kind, SourceId source = kNoSource) : kind(kind), source(source) {}
+  virtual ~Value() = default;
+};
+
+struct ArrayValue : Value {
+  NodeId node;
+  explicit ArrayValue(NodeId node, SourceId source = kNoSource) : Value(ValueKind::kArray, source), node(node) {}
+};
+struct SymIntValue : Value {
+  SymInt value;
+  explicit SymIntValue(SymInt value, SourceId source = kNoSource) : Value(ValueKind::kSymInt, source), value(std::move(value)) {}
+};
+struct ConstantValue : Value {
+  PyRef object;
+  explicit ConstantValue(PyRef object, SourceId source = kNoSource) : Value(ValueKind::kConstant, source), object(std::move(object)) {}
+};
+struct SequenceValue : Value {  // kTuple, kList, kSet
+  std::vector<ValueRef> items;
+  PyRef type;            // a namedtuple class, or empty
+  bool mutated = false;
+  SequenceValue(ValueKind kind, std::vector<ValueRef> items, SourceId source = kNoSource) : Value(kind, source), items(std::move(items)) {}
+};
+struct DictValue : Value {
+  std::vector<std::pair<PyRef, ValueRef>> items;  // insertion order; keys are constants
+  bool mutated = false;
+  explicit DictValue(SourceId source = kNoSource) : Value(ValueKind::kDict, source) {}
+};
+struct SliceValue : Value {
+  ValueRef start, stop, step;  // constants, SymInts or None
+  SliceValue(ValueRef start, ValueRef stop, ValueRef step)
+      : Value(ValueKind::kSlice), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
+};
+struct RangeValue : Value {
+  SymInt start, stop, step;
+  RangeValue(SymInt start, SymInt stop, SymInt step) : Value(ValueKind::kRange), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
+};
+struct IteratorValue : Value {
+  std::vector<ValueRef> remaining;  // items still to come (finite iterables only)
+  size_t next = 0;
+  IteratorValue() : Value(ValueKind::kIterator) {}
+};
+struct FunctionValue : Value {
+  PyRef function;                    // existing function object, or empty when made here
+  PyRef code;                        // code object
+  std::vector<ValueRef> closure;     // CellValues
+  std::vector<ValueRef> defaults;
+  std::vector<std::pair<std::string, ValueRef>> kwdefaults;
+  PyRef globals;                     // dict of the function
+  explicit FunctionValue(SourceId source = kNoSource) : Value(ValueKind::kFunction, source) {}
+};
+struct BoundMethodValue : Value {
+  ValueRef function, self;
+  BoundMethodValue(ValueRef function, ValueRef self) : Value(ValueKind::kBoundMethod), function(std::move(function)), self(std::move(self)) {}
+};
+struct ArrayMethodValue : Value {
+  ValueRef array;
+  std::string name;
+  ArrayMethodValue(ValueRef array, std::string name) : Value(ValueKind::kArrayMethod), array(std::move(array)), name(std::move(name)) {}
+};
+struct CellValue : Value {
+  ValueRef contents;  // null when empty
+  bool mutated = false;
+  explicit CellValue(ValueRef contents, SourceId source = kNoSource) : Value(ValueKind::kCell, source), contents(std::move(contents)) {}
+};
+struct InstanceValue : Value {
+  PyRef object;
+  std::vector<std::pair<std::string, ValueRef>> written;  // attributes stored during capture, in order
+  explicit InstanceValue(PyRef object, SourceId source) : Value(ValueKind::kInstance, source), object(std::move(object)) {}
+};
+struct UnknownValue : Value {
+  PyRef object;  // may be empty
+  explicit UnknownValue(PyRef object, SourceId source = kNoSource) : Value(ValueKind::kUnknown, source), object(std::move(object)) {}
+};
+
+template <class T>
+T* value_cast(const ValueRef& value, ValueKind kind) {
+  return value && value->kind == kind ? static_cast<T*>(value.get()) : nullptr;
+}
+inline ArrayValue* as_array(const ValueRef& v) { return value_cast<ArrayValue>(v, ValueKind::kArray); }
+inline ConstantValue* as_constant(const ValueRef& v) { return value_cast<ConstantValue>(v, ValueKind::kConstant); }
+inline SymIntValue* as_sym_int(const ValueRef& v) { return value_cast<SymIntValue>(v, ValueKind::kSymInt); }
+
+}  // namespace suture

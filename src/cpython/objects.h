@@ -1,0 +1,38 @@
+// Reading Python objects without running user code, and naming them in messages.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cpython/py_ref.h"
+
+namespace suture {
+
+// How attribute lookup on `object` would be answered, found without running any descriptor or __getattr__.
+struct AttributeLookup {
+  enum class Where : uint8_t {
+    kMissing,       // AttributeError, and no __getattr__ would be asked
+    kInstance,      // instance __dict__ or module __dict__ or __slots__ member
+    kTypeData,      // plain object found on the type (no __get__)
+    kMethod,        // function found on the type: binding gives a bound method; `value` is the function
+    kStaticMethod,  // `value` is the underlying callable
+    kClassMethod,   // `value` is the underlying function
+    kProperty,      // `value` is the property object
+    kOpaque,        // needs user code or a C descriptor we do not model
+  } where = Where::kMissing;
+  PyRef value;
+};
+AttributeLookup lookup_attribute(PyView object, PyView name) noexcept;
+
+bool is_python_function(PyView object) noexcept;  // exactly types.FunctionType
+std::string type_name(PyView object);             // "numpy.ndarray", "int"
+std::string short_repr(PyView object, size_t limit = 80);  // runs repr only for exact builtin scalar/str/tuple types; else "<T object>"
+PyView function_code(PyView function) noexcept;
+PyView function_globals(PyView function) noexcept;
+PyView function_closure(PyView function) noexcept;  // tuple of cells or null
+PyView function_builtins(PyView function) noexcept;
+PyView cell_contents(PyView cell) noexcept;         // null when empty
+// The user's exception text for logs; clears nothing.
+std::string pending_exception_text();
+
+}  // namespace suture

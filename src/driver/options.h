@@ -1,0 +1,30 @@
+// Options: the values of options.def. Environment variables are read once, in options.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace suture {
+
+struct OptionInfo {
+  std::string_view name, type, default_text, env, doc;
+};
+const std::vector<OptionInfo>& all_options();
+
+// Current values as text, by name; typed getters convert.
+class Options {
+ public:
+  Options();  // defaults, then environment
+  Status set(std::string_view name, std::string value);  // kUnsupported: unknown name (with nearest match) or bad value
+  const std::string& text(std::string_view name) const;
+  bool flag(std::string_view name) const;
+  int64_t number(std::string_view name) const;
+
+ private:
+  std::vector<std::string> values_;
+};
+
+}  // namespace suture

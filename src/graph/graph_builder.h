@@ -1,0 +1,42 @@
+// GraphBuilder: the only way capture and passes add nodes. Infers dtype, shape, strides (NumPy's K order) and value class.
+//
+// Errors: kUnsupported with a sentence when the op cannot be captured for these operands, including every case in which
+// NumPy itself would raise (broadcast mismatch, bool subtract, empty max): capture then breaks and NumPy raises its own error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace suture {
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(Graph& graph) : graph_(graph) {}
+
+  // Place blamed for nodes and shape facts from now on.
+  void set_place(const UserSpan& where);
+
+  NodeId placeholder(std::string name, TensorType type);
+  NodeId constant(Scalar value, ValueClass value_class, DType dtype);
+  NodeId symbol_value(SymInt value);  // class kPyInt
+  // Adds op(operands). `target` is the callable as the user wrote it.
+  Result<NodeId> add(OpId op, std::vector<NodeId> operands, Attrs attrs, std::string target);
+  // Reads an element: like add(kSlice) but a full integer index yields a NumPy scalar, as x[i, j] does.
+  Graph& graph() { return graph_; }
+
+ private:
+  std::string unique_name(const std::string& stem);
+  Graph& graph_;
+  UserSpan where_;
+};
+
+// NumPy's broadcasting of shapes; kUnsupported when they do not match. Records shape facts in env.
+Result<std::vector<SymInt>> broadcast_shapes(std::span<const std::vector<SymInt>> shapes, ShapeEnv& env);
+// Strides (in elements) of a fresh ufunc result: NumPy's K order over the operands.
+std::vector<SymInt> ufunc_result_strides(const std::vector<SymInt>& shape, std::span<const TensorType> operands, ShapeEnv& env);
+std::vector<SymInt> contiguous_strides(const std::vector<SymInt>& shape, Order order);
+
+}  // namespace suture

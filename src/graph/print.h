@@ -1,0 +1,24 @@
+// Text forms of a graph. `to_text` parses back (graph/parse.h); `to_numpy_source` is runnable Python.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace suture {
+
+std::string to_text(const Graph& graph);
+Result<Graph> parse_graph(const std::string& text);
+// A Python module text defining `def forward(<placeholders>):` with one statement per node and `# file:line  source` comments.
+// Statements keep the user's semantics exactly (views, stores, dtypes), so that running it under NumPy is the `eager` backend
+// and the replay that produces NumPy's own warnings and exceptions. `lines[i]` is the user span of source line i+1.
+struct NumpySource {
+  std::string text;
+  std::vector<UserSpan> lines;
+};
+NumpySource to_numpy_source(const Graph& graph);
+std::string to_json(const Graph& graph);
+
+}  // namespace suture

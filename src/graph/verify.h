@@ -1,0 +1,23 @@
+// The laws of a graph, as data. Each has a name, a sentence, and a test that breaks it.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace suture {
+
+struct GraphLaw {
+  std::string_view name;
+  std::string_view sentence;
+  // Empty when the law holds; otherwise what breaks it.
+  std::string (*check)(const Graph&);
+};
+std::span<const GraphLaw> graph_laws();
+Status verify(const Graph& graph);
+
+}  // namespace suture

@@ -1,0 +1,37 @@
+// Every graph pass goes through one runner: times it, reports it, verifies after a change, can skip it by name or by
+// name:occurrence, and fails when a pass lied about having changed the graph.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace suture {
+
+struct PassInfo {
+  std::string_view name;
+  std::string_view doc;
+  Result<bool> (*run)(Graph& graph);  // true: changed
+};
+std::span<const PassInfo> all_passes();  // from passes.def, in pipeline order
+
+struct PassReport {
+  std::string name;
+  bool changed = false;
+  bool skipped = false;
+  double ms = 0;
+  std::string text;  // graph text after, when asked for
+};
+struct PassOptions {
+  std::vector<std::string> skip;     // "name" or "name:occurrence"
+  bool keep_text = false;
+};
+// captured graph -> lowered graph, in place.
+Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PassOptions& options);
+
+}  // namespace suture

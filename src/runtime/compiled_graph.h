@@ -1,0 +1,48 @@
+// CompiledGraph: a graph ready to run: launch plan plus kernels, or a callable from another backend.
+//
+// Overview
+//   run() takes the placeholder objects (arrays, NumPy scalars, Python numbers), binds symbols, allocates outputs, launches,
+//   and returns one object per graph output. As a Python object it has vectorcall and returns a tuple.
+// Invariants
+//   - Floating-point status flags are cleared before and tested after; any condition that NumPy's error state does not
+//     ignore, and any kernel status bit, makes the graph run again under NumPy (replay), whose results, warnings and
+//     exceptions are the user's. Graphs that write into inputs are replayed from saved copies of what they overwrote.
+//   - The GIL is held throughout in this version.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/launch_plan.h"
+#include "cpython/py_ref.h"
+#include "toolchain/toolchain.h"
+
+namespace suture {
+
+struct NativeGraph {
+  LaunchPlan plan;
+  std::shared_ptr<KernelLibrary> library;
+  PyRef replay;          // Python callable: the captured graph under NumPy
+  int symbol_count = 0;
+  struct InputBinding {  // symbol <- input
+    SymbolId symbol;
+    int input;
+    int axis;            // -1: the Python int itself
+    bool stride;         // in elements
+  };
+  std::vector<InputBinding> bindings;
+  bool mutates_inputs = false;
+  std::function<void(uint32_t kernel_status, int fp_flags)> on_replay;  // emits the event
+};
+
+Status register_compiled_graph_type(PyView module);
+PyRef make_compiled_graph(NativeGraph native, std::string name);
+// Foreign backends: callable(*inputs) -> tuple.
+PyRef make_compiled_graph(PyRef callable, std::string name);
+// New references into `outputs` (sized to the output count). False with an exception set on failure.
+bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs, std::span<PyObject*> outputs);
+
+}  // namespace suture

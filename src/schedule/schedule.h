@@ -1,0 +1,41 @@
+// Schedule: which nests become one kernel, in which loop order, with which temporaries; and why not, where not.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "loop/loop_program.h"
+
+namespace suture {
+
+struct ScheduleOptions {
+  bool fuse = true;
+  int max_group_nodes = 64;
+  bool numpy_chunked_sums = false;  // NumPy < 2.3: full reductions in 8192-element chunks
+};
+
+struct FusionVerdict {
+  std::string producer, consumer;  // node names
+  bool fused = false;
+  std::string reason;              // id from fusion_reasons.def
+  std::string sentence;
+};
+
+struct KernelGroup {
+  Nest nest;                       // the fused nest, axes already in loop order (outermost first)
+  std::string name;                // cpp_fused_..._k
+};
+
+struct Schedule {
+  std::vector<Buffer> buffers;     // temporaries that fusion removed have no accesses left
+  std::vector<std::variant<KernelGroup, NumpyCall>> steps;
+  std::vector<BufferId> outputs;
+  std::vector<FusionVerdict> verdicts;
+  ShapeEnv env;
+};
+
+Result<Schedule> plan_schedule(const LoopProgram& program, const Graph& graph, const ScheduleOptions& options);
+std::string to_text(const Schedule& schedule);
+
+}  // namespace suture

@@ -1,0 +1,81 @@
+// Events: everything a person reads is made from them. The compiler emits; nobody listens -> one mask test.
+//
+//   if (trace.wants(EventId::kGraphBreak)) trace.emit(Event(EventId::kGraphBreak, id).set("line", 21));
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace suture {
+
+constexpr int kEventSchemaVersion = 1;
+
+enum class EventId : uint8_t {
+#define SUTURE_EVENT(id, ...) id,
+#include "trace/events.def"
+};
+struct EventInfo {
+  EventId id;
+  std::string_view name, doc;
+};
+const EventInfo& info(EventId id);
+std::vector<EventInfo> all_events();
+
+// [frame/compile_attempt]: frame = one wrapped or resume function; compile = n-th compile of it; attempt = capture restart.
+struct CompileId {
+  int frame = -1;
+  int compile = 0;
+  int attempt = 0;
+  std::string str() const;  // "0/1" or "0/1_2"
+};
+
+using EventValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>,
+                                std::vector<std::pair<std::string, double>>>;
+
+class Event {
+ public:
+  Event(EventId id, CompileId compile) : id(id), compile(compile) {}
+  Event& set(std::string_view field, EventValue value) & {
+    fields.emplace_back(std::string(field), std::move(value));
+    return *this;
+  }
+  Event&& set(std::string_view field, EventValue value) && {
+    fields.emplace_back(std::string(field), std::move(value));
+    return std::move(*this);
+  }
+  const EventValue* find(std::string_view field) const;
+
+  EventId id;
+  CompileId compile;
+  double time = 0;  // seconds since the epoch, set by Trace::emit
+  std::vector<std::pair<std::string, EventValue>> fields;
+};
+
+std::string to_json_line(const Event& event);  // one line, no newline at the end
+
+using Listener = std::function<void(const Event&)>;
+
+class Trace {
+ public:
+  bool wants(EventId id) const { return (mask_ >> static_cast<int>(id)) & 1u; }
+  void emit(Event event);
+  int subscribe(uint64_t mask, Listener listener);  // returns a token
+  void unsubscribe(int token);
+
+ private:
+  struct Subscriber {
+    int token;
+    uint64_t mask;
+    Listener listener;
+  };
+  uint64_t mask_ = 0;
+  int next_token_ = 1;
+  std::vector<Subscriber> subscribers_;
+};
+
+}  // namespace suture
