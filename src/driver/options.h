@@ -22,9 +22,12 @@ class Options {
   const std::string& text(std::string_view name) const;
   bool flag(std::string_view name) const;
   int64_t number(std::string_view name) const;
+  // Sentences about environment variables that could not be used.
+  const std::vector<std::string>& problems() const { return problems_; }
 
  private:
   std::vector<std::string> values_;
+  std::vector<std::string> problems_;
 };
 
 }  // namespace suture
