@@ -1,0 +1,189 @@
+"""The compiler, as Python sees it.
+
+Everything that leaves the compiler is an event, and an event is one line of JSON: what a callback receives, what
+`explain_records` returns and what a trace file holds is the same text. Its form:
+
+    {"event": "graph_break", "id": "0/1", "frame": 0, "compile": 1, "attempt": 0, "time": 1764430000.123, "fields": {...}}
+
+`id` is CompileId.str(); the keys of `fields` are those of events.def. Numbers that JSON cannot hold (nan, inf) are null.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+
+version: str
+schema_version: int  # kEventSchemaVersion
+
+def supported_python() -> bool:
+    """True when this Python version has opcode tables. When False, `compile` still works and everything runs eagerly."""
+
+def supported_versions() -> list[str]:
+    """["3.11"]"""
+
+# --- compiled callables -------------------------------------------------------------------------------------------------
+
+class JitCallable:
+    """What suture.compile returns. Stands in for the function: __name__, __doc__, __wrapped__, __module__, signature."""
+
+    __wrapped__: Callable[..., Any]
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+    def status(self) -> Status: ...
+    def reset(self) -> None: ...
+
+class Entry(TypedDict):
+    number: int
+    hits: int
+    graph: str  # "" when the entry has no graph
+    op_count: int
+    guards: list[str]  # GuardTree.describe, evaluation order
+    kernels: list[str]
+    compile_ms: float
+
+class Frame(TypedDict):
+    frame: int  # frame id, first number of the compile id
+    function: str  # qualified name; resume functions: "__resume_at_88_2"
+    file: str
+    line: int
+    kind: str  # function | resume | iteration | callee
+    calls: int
+    hits: int
+    compiles: int
+    recompiles: int
+    compile_ms: float
+    time_ms: float  # inclusive time of all calls, first (compiling) calls excluded; 0 unless `profile(True)`
+    first_ms: float  # the same for calls that compiled something
+    replays: int
+    skipped: bool
+    reason: str  # why skipped; ""
+    entries: list[Entry]
+
+class Status(TypedDict):
+    function: str
+    file: str
+    line: int
+    backend: str
+    numerics: str
+    graph_count: int  # graphs of the newest entry chain: distinct graphs over all frames' newest entries
+    graph_break_count: int  # distinct break places
+    recompiles: int  # sum over frames
+    hits: int
+    entries: list[Entry]  # of the function itself
+    guards: list[str]  # of its newest entry
+    skipped: bool
+    reason: str
+    frames: list[Frame]  # the function first, then its resume, iteration and callee frames in order of creation
+
+def compile(
+    fn: Callable[..., Any],
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str = "native",
+    backend_callable: Callable[[Graph, list[Any]], Callable[..., tuple[Any, ...]]] | None = None,
+    numerics: str = "exact",
+    options: dict[str, str] | None = None,
+) -> JitCallable:
+    """Wraps a Python function (types.FunctionType). `backend` "native" needs no callable; any other name comes with one.
+
+    With the option `disable` on, or on an unsupported Python, calls go straight to the function (calls and time are counted).
+    `options` override the option table for this function; unknown names or bad values raise ValueError.
+    Callables with `__suture_disabled__` in their __dict__ are never captured or inlined (break SB204); the Python function
+    `suture.graph_break` is recognised by `__suture_graph_break__` in its __dict__ (break SB205, first argument = message).
+    """
+
+def is_compiled(obj: object) -> bool: ...
+def wrapped(obj: JitCallable) -> Callable[..., Any]: ...
+def settings(obj: JitCallable) -> dict[str, Any]:
+    """The keyword arguments `compile` was given."""
+
+def status(obj: JitCallable) -> Status: ...
+def explain_records(obj: JitCallable) -> list[str]:
+    """All events recorded for this callable and its resume, iteration and callee frames since it was made or reset, in
+    order, as JSON lines. Recorded always (kernel text included), so that explain needs no second run."""
+
+def reset() -> None:
+    """Forgets every compiled entry in the process; counters and records too. Compiled callables stay usable."""
+
+def reset_callable(obj: JitCallable) -> None: ...
+def mark_dynamic(array: np.ndarray, dim: int, min: int | None = None, max: int | None = None) -> None: ...
+def mark_static(array: np.ndarray, dim: int) -> None: ...
+def profile(enable: bool) -> None:
+    """Per-frame timing of calls (Frame.time_ms, first_ms)."""
+
+# --- options ------------------------------------------------------------------------------------------------------------
+
+def option_table() -> list[tuple[str, str, str, str, str]]:
+    """(name, type, default text, environment variable, doc) per line of options.def."""
+
+def get_option(name: str) -> str: ...
+def set_option(name: str, text: str) -> None:
+    """ValueError: unknown name (with the nearest one) or bad value."""
+
+def option_problems() -> list[str]:
+    """Sentences about environment variables that could not be used."""
+
+# --- events and tables --------------------------------------------------------------------------------------------------
+
+def subscribe(events: Sequence[str] | None, callback: Callable[[str], None]) -> int:
+    """Calls back with one JSON line per event; None = all events. Called with the GIL held, from the thread that compiles.
+    An exception in the callback is reported with sys.unraisablehook and does not reach the program."""
+
+def unsubscribe(token: int) -> None: ...
+def event_table() -> list[tuple[str, str]]:
+    """(name, doc)"""
+
+def break_table() -> list[tuple[str, str, str, str, str]]:
+    """(code "SB101", enumerator, title, explanation template, hints separated by " | ")"""
+
+def guard_table() -> list[tuple[str, str, str]]:
+    """(name, check, sentence)"""
+
+def op_table() -> list[dict[str, Any]]:
+    """One dict per line of ops.def: enumerator, name, kind, level, arity, numpy, rule, ulp64, ulp32, doc."""
+
+def register_exceptions(graph_break: type[RuntimeError], internal_error: type[RuntimeError]) -> None:
+    """`fullgraph=True`: raise graph_break(message, record); strict mode: raise internal_error(message, record).
+    message = Break::message(); record = the JSON line of the graph_break / internal_error event. Called once at import;
+    before it, RuntimeError(message) is raised."""
+
+# --- graphs -------------------------------------------------------------------------------------------------------------
+
+class Graph:
+    """What a backend receives: the captured graph. Immutable."""
+
+    name: str
+    nodes: list[dict[str, Any]]  # name, op, target, operands: list[str], dtype, shape: list[str], type: str, file, line
+    placeholders: list[str]
+    outputs: list[str]
+    code: str  # to_numpy_source().text
+    text: str  # to_text()
+    def print_readable(self) -> str: ...
+    def to_json(self) -> str: ...
+    def forward(self) -> Callable[..., tuple[Any, ...]]:
+        """The graph under NumPy, as a function placed at the user's file and lines (the same one that replay uses)."""
+
+    def eval(self, *inputs: Any) -> tuple[Any, ...]:
+        """forward()(*inputs)"""
+
+    def lowered(self) -> str:
+        """Text of the lowered graph."""
+
+    def interpreter(self) -> Callable[..., tuple[Any, ...]]:
+        """The lowered graph under the reference interpreter. Raises NotImplementedError when it cannot be lowered."""
+
+# --- kernels and the disk cache -----------------------------------------------------------------------------------------
+
+def toolchain_info() -> dict[str, str]:
+    """name, version, available ("yes"/"no"), problem, compiler path: what would compile now. Does not load LLVM."""
+
+def cache_info() -> dict[str, Any]:
+    """directory (str), enabled (bool), entries (int), bytes (int), problem (str)"""
+
+def cache_verify() -> list[tuple[str, str]]:
+    """(file, what is wrong) per damaged entry"""
+
+def cache_clear() -> int:
+    """Removes all entries; number removed"""

@@ -1,0 +1,66 @@
+"""The toolbox, as Python sees it: reads event lines (see _core.pyi), never the compiler. C++ side: src/toolbox/toolbox.h.
+
+`SourceLine` answers one line of a source file ("" when unknown), so that the toolbox opens no file named in an event.
+JSON in and out is text; Python uses the json module.
+"""
+
+from collections.abc import Callable, Sequence
+
+SourceLine = Callable[[str, int], str]
+
+# --- logs ---------------------------------------------------------------------------------------------------------------
+
+class LogSettings:
+    """Result of parse_logs."""
+
+    artifacts: list[str]  # switched on, table order
+    events: list[str]  # names of the events they need
+    help: str  # text to print first; "" unless `help` was asked
+    def level(self, component: str) -> str:
+        """"error" | "warning" | "info" | "debug" of a component ("capture"), default "warning" """
+
+def parse_logs(text: str) -> LogSettings:
+    """The SUTURE_LOGS syntax. ValueError with the nearest name for an unknown one."""
+
+def artifact_table() -> list[tuple[str, bool, str]]:
+    """(name, off by default, help)"""
+
+def component_table() -> list[tuple[str, str]]:
+    """(name, help)"""
+
+class LogLine:
+    logger: str  # "suture.capture.graph_breaks"
+    level: str  # "error" | "warning" | "info" | "debug"
+    artifact: str
+    compile_id: str
+    file: str
+    line: int
+    function: str
+    text: str  # may have several lines
+
+class LogRenderer:
+    """Turns events into log records. Keeps what repeats need: one per process."""
+
+    def __init__(self, settings: LogSettings, source_line: SourceLine) -> None: ...
+    def render(self, line: str) -> list[LogLine]: ...
+    def finish(self) -> list[LogLine]:
+        """Counts of collapsed repeats; call at exit."""
+
+# --- explain ------------------------------------------------------------------------------------------------------------
+
+def explain_json(lines: Sequence[str], status: str, source_line: SourceLine) -> str:
+    """The explanation of one callable: `lines` from explain_records, `status` = json of _core.status ("" if unknown)."""
+
+def explain_text(lines: Sequence[str], status: str, source_line: SourceLine) -> str: ...
+
+# --- clinic -------------------------------------------------------------------------------------------------------------
+
+def clinic_json(lines: Sequence[str], statuses: str, facts: str, source_line: SourceLine) -> str:
+    """Findings, functions and verdict of a whole run. `statuses`: JSON list of Status; `facts`: JSON object with what the
+    command measured: {"wall_ms", "baseline_ms", "exit_code", "baseline": [Status]}; missing keys are unknown."""
+
+def clinic_text(report_json: str) -> str:
+    """Plain text of a clinic_json report (no terminal codes)."""
+
+def escape_terminal(text: str) -> str:
+    """Control characters made visible; newlines and tabs stay."""
