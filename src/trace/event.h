@@ -23,15 +23,21 @@ struct EventInfo {
   EventId id;
   std::string_view name, doc;
 };
+struct EventFieldInfo {
+  EventId event;
+  std::string_view name, type, doc;  // type: str | int | float | bool | list | dict
+};
 const EventInfo& info(EventId id);
 std::vector<EventInfo> all_events();
+std::vector<EventFieldInfo> all_event_fields();
 
-// [frame/compile_attempt]: frame = one wrapped or resume function; compile = n-th compile of it; attempt = capture restart.
+// [frame/compile_attempt]: frame = one wrapped or resume function; compile = n-th compile of it; attempt =
+// capture restart.
 struct CompileId {
-  int frame = -1;
+  int frame = -1;  // -1: outside every frame
   int compile = 0;
   int attempt = 0;
-  std::string str() const;  // "0/1" or "0/1_2"
+  std::string str() const;  // "0/1" or "0/1_2"; "-" outside every frame
 };
 
 using EventValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>,
@@ -56,7 +62,9 @@ class Event {
   std::vector<std::pair<std::string, EventValue>> fields;
 };
 
-std::string to_json_line(const Event& event);  // one line, no newline at the end
+// One line, no newline at the end; always valid JSON in valid UTF-8 (see json_line.cpp for NaN, infinities,
+// broken text).
+std::string to_json_line(const Event& event);
 
 using Listener = std::function<void(const Event&)>;
 
@@ -66,6 +74,9 @@ class Trace {
   void emit(Event event);
   int subscribe(uint64_t mask, Listener listener);  // returns a token
   void unsubscribe(int token);
+  int64_t failures() const {
+    return failures_;
+  }  // exceptions that listeners threw; they never reach the compiler
 
  private:
   struct Subscriber {
@@ -74,6 +85,7 @@ class Trace {
     Listener listener;
   };
   uint64_t mask_ = 0;
+  int64_t failures_ = 0;
   int next_token_ = 1;
   std::vector<Subscriber> subscribers_;
 };
