@@ -1,9 +1,10 @@
 // Result<T>: a value or an Error, without exceptions.
 //
 // Three classes of failure exist and must never be mixed:
-//   kUnsupported  the compiler cannot do this; the user's code still runs in the interpreter (a graph break or a skip)
-//   kPython       a Python exception is set in the current thread; the caller hands it on untouched
-//   kInternal     a law of ours was broken; the driver saves an artifact and runs the function eagerly
+//   kUnsupported  the compiler cannot do this; the user's code still runs in the interpreter (a graph break
+//   or a skip) kPython       a Python exception is set in the current thread; the caller hands it on
+//   untouched kInternal     a law of ours was broken; the driver saves an artifact and runs the function
+//   eagerly
 #pragma once
 
 #include <string>
@@ -22,7 +23,9 @@ struct Error {
   static Error unsupported(std::string step, std::string message) {
     return {ErrorKind::kUnsupported, std::move(step), std::move(message)};
   }
-  static Error python(std::string step) { return {ErrorKind::kPython, std::move(step), "Python exception set"}; }
+  static Error python(std::string step) {
+    return {ErrorKind::kPython, std::move(step), "Python exception set"};
+  }
   static Error internal(std::string step, std::string message) {
     return {ErrorKind::kInternal, std::move(step), std::move(message)};
   }
@@ -60,14 +63,13 @@ inline Status ok_status() { return Unit{}; }
 #define SUTURE_CONCAT_INNER(a, b) a##b
 #define SUTURE_CONCAT(a, b) SUTURE_CONCAT_INNER(a, b)
 // Declares `name` from a Result expression, or returns its Error from the enclosing function.
-#define SUTURE_TRY(name, ...)                                      \
-  auto SUTURE_CONCAT(result_, __LINE__) = (__VA_ARGS__);           \
-  if (!SUTURE_CONCAT(result_, __LINE__).ok())                      \
-    return std::move(SUTURE_CONCAT(result_, __LINE__)).error();    \
+#define SUTURE_TRY(name, ...)                                                                             \
+  auto SUTURE_CONCAT(result_, __LINE__) = (__VA_ARGS__);                                                  \
+  if (!SUTURE_CONCAT(result_, __LINE__).ok()) return std::move(SUTURE_CONCAT(result_, __LINE__)).error(); \
   auto name = std::move(SUTURE_CONCAT(result_, __LINE__)).value()
 // The same for a Status: returns the Error if there is one.
-#define SUTURE_TRY_VOID(...)                                                       \
-  do {                                                                             \
-    auto status_ = (__VA_ARGS__);                                                  \
-    if (!status_.ok()) return std::move(status_).error();                          \
+#define SUTURE_TRY_VOID(...)                              \
+  do {                                                    \
+    auto status_ = (__VA_ARGS__);                         \
+    if (!status_.ok()) return std::move(status_).error(); \
   } while (0)

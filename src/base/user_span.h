@@ -8,11 +8,11 @@
 namespace suture {
 
 struct UserSpan {
-  std::string file;        // as in co_filename
-  std::string function;    // co_qualname
-  int line = 0;            // 1-based; 0 = unknown
+  std::string file;      // as in co_filename
+  std::string function;  // co_qualname
+  int line = 0;          // 1-based; 0 = unknown
   int end_line = 0;
-  int column = -1;         // UTF-8 byte offset, 0-based; -1 = unknown
+  int column = -1;  // UTF-8 byte offset, 0-based; -1 = unknown
   int end_column = -1;
 
   bool known() const { return line > 0; }

@@ -15,8 +15,9 @@ struct FrameOptions {
   bool fullgraph = false;
   DynamicMode dynamic = DynamicMode::kAutomatic;
   std::string backend = "native";
-  PyRef backend_callable;      // foreign backends
+  PyRef backend_callable;  // foreign backends
   std::string numerics = "exact";
+  std::shared_ptr<const Options> overrides;  // suture.compile(options={...}); null = the process options
 };
 
 struct CompileContext {

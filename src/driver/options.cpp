@@ -27,17 +27,21 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_option(std::string_view name) {
   const auto& options = all_options();
-  return std::min_element(options.begin(), options.end(), [&](const auto& a, const auto& b) {
-           return edit_distance(a.name, name) < edit_distance(b.name, name);
-         })->name;
+  return std::min_element(options.begin(), options.end(),
+                          [&](const auto& a, const auto& b) {
+                            return edit_distance(a.name, name) < edit_distance(b.name, name);
+                          })
+      ->name;
 }
 
 // True/False in the spellings people use in environment variables.
 Result<std::string> normalise_flag(std::string_view name, std::string value) {
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
   if (value == "1" || value == "true" || value == "yes" || value == "on") return std::string("True");
-  if (value == "0" || value == "false" || value == "no" || value == "off" || value.empty()) return std::string("False");
-  return Error::unsupported("options", fmt::format("option '{}' is a bool; '{}' is neither true nor false", name, value));
+  if (value == "0" || value == "false" || value == "no" || value == "off" || value.empty())
+    return std::string("False");
+  return Error::unsupported(
+      "options", fmt::format("option '{}' is a bool; '{}' is neither true nor false", name, value));
 }
 
 Result<std::string> checked_value(const OptionInfo& option, std::string value) {
@@ -46,7 +50,8 @@ Result<std::string> checked_value(const OptionInfo& option, std::string value) {
     int64_t number = 0;
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size())
-      return Error::unsupported("options", fmt::format("option '{}' is an int; '{}' is not a number", option.name, value));
+      return Error::unsupported(
+          "options", fmt::format("option '{}' is an int; '{}' is not a number", option.name, value));
   }
   return value;
 }
@@ -70,14 +75,16 @@ const std::vector<OptionInfo>& all_options() {
 Options::Options() {
   for (const OptionInfo& option : all_options()) {
     std::string value(option.default_text);
-    // A bad value in the environment must not stop the user's program: the default stays, and `problems` tells.
+    // A bad value in the environment must not stop the user's program: the default stays, and `problems`
+    // tells.
     if (!option.env.empty()) {
       if (const char* text = std::getenv(std::string(option.env).c_str())) {
         auto checked = checked_value(option, text);
         if (checked.ok()) {
           value = std::move(*checked);
         } else {
-          problems_.push_back(fmt::format("{}: {}; using {}", option.env, checked.error().message, option.default_text));
+          problems_.push_back(
+              fmt::format("{}: {}; using {}", option.env, checked.error().message, option.default_text));
         }
       }
     }
@@ -88,7 +95,8 @@ Options::Options() {
 Status Options::set(std::string_view name, std::string value) {
   size_t index = index_of(name);
   if (index == values_.size())
-    return Error::unsupported("options", fmt::format("unknown option '{}'. Did you mean '{}'?", name, nearest_option(name)));
+    return Error::unsupported(
+        "options", fmt::format("unknown option '{}'. Did you mean '{}'?", name, nearest_option(name)));
   SUTURE_TRY(checked, checked_value(all_options()[index], std::move(value)));
   values_[index] = std::move(checked);
   return ok_status();

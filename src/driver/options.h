@@ -18,7 +18,8 @@ const std::vector<OptionInfo>& all_options();
 class Options {
  public:
   Options();  // defaults, then environment
-  Status set(std::string_view name, std::string value);  // kUnsupported: unknown name (with nearest match) or bad value
+  Status set(std::string_view name,
+             std::string value);  // kUnsupported: unknown name (with nearest match) or bad value
   const std::string& text(std::string_view name) const;
   bool flag(std::string_view name) const;
   int64_t number(std::string_view name) const;

@@ -1,0 +1,159 @@
+#include "driver/backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/emit.h"
+#include "cpython/objects.h"
+#include "driver/compiler.h"
+#include "driver/replay.h"
+#include "driver/reports.h"
+#include "graph/print.h"
+#include "loop/loop_program.h"
+#include "passes/pass_runner.h"
+#include "runtime/compiled_graph.h"
+#include "schedule/schedule.h"
+
+namespace suture {
+namespace {
+
+using InputBinding = NativeGraph::InputBinding;
+
+int input_with_source(const Capture& capture, SourceId source) {
+  for (size_t i = 0; i < capture.input_recipes.size(); ++i) {
+    const Recipe& recipe = capture.recipes[static_cast<size_t>(capture.input_recipes[i])];
+    if (recipe.kind == Recipe::Kind::kSource && recipe.source == source) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::vector<InputBinding> input_bindings(const Capture& capture) {
+  std::vector<InputBinding> bindings;
+  for (const SymbolBinding& b : capture.guards.bindings) {
+    const bool value = b.what == SymbolBinding::What::kIntValue;
+    bindings.push_back({b.symbol, input_with_source(capture, b.source), value ? -1 : b.axis,
+                        b.what == SymbolBinding::What::kStride});
+  }
+  return bindings;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// The objects the graph's inputs hold in this call, for backends that want examples.
+Result<PyRef> example_inputs(const Capture& capture, const FrameInput& input) {
+  PyRef list = PyRef::steal(PyList_New(0));
+  if (!list) return Error::python("backend");
+  for (RecipeId id : capture.input_recipes) {
+    const Recipe& recipe = capture.recipes[static_cast<size_t>(id)];
+    PyObject* value =
+        recipe.kind == Recipe::Kind::kSource ? fetch(capture.guards.sources, recipe.source, input) : Py_None;
+    if (!value)
+      return Error::internal("backend",
+                             "an input cannot be fetched: " + capture.guards.sources.str(recipe.source));
+    if (PyList_Append(list.get(), value) < 0) return Error::python("backend");
+  }
+  return list;
+}
+
+Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& compiler, CompileContext& ctx,
+                             Phases& phases) {
+  auto lowering = phases.start("passes");
+  SUTURE_TRY(lowered, lower_graph(capture.graph, ctx));
+  lowering.stop();
+
+  auto generating = phases.start("codegen");
+  SUTURE_TRY(loops, lower(lowered));
+  SUTURE_TRY(schedule, plan_schedule(loops, lowered,
+                                     {.fuse = ctx.options.flag("fusion"),
+                                      .numpy_chunked_sums = compiler.numpy_minor < 3}));
+  report_schedule(ctx, loops, schedule);
+  SUTURE_TRY(code, emit(schedule, lowered,
+                        {.fast_math = ctx.frame.numerics == "fast", .numpy_minor = compiler.numpy_minor}));
+  generating.stop();
+
+  NativeGraph native;
+  if (!code.kernels.empty()) {
+    auto compiling = phases.start("compile");
+    SUTURE_TRY(toolchain, compiler.toolchain());
+    KernelSource source{
+        .graph_name = capture.graph.name, .cpp = code.cpp, .fast_math = ctx.frame.numerics == "fast"};
+    for (const KernelInfo& kernel : code.kernels) source.symbols.push_back(kernel.name);
+    SUTURE_TRY(library, toolchain->compile(source));
+    native.library = std::move(library);
+    compiling.stop();
+    report_kernels(ctx, capture.graph.name, code, *native.library);
+  }
+  native.plan = std::move(code.plan);
+  native.replay = std::move(replay);
+  native.symbol_count = static_cast<int>(capture.graph.env.symbols().size());
+  native.bindings = input_bindings(capture);
+  native.mutates_inputs = capture.graph.mutates_inputs();
+  native.on_replay = replay_reporter(ctx, capture.graph.name);
+  return make_compiled_graph(std::move(native), capture.graph.name);
+}
+
+Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, Compiler& compiler,
+                              CompileContext& ctx) {
+  SUTURE_TRY(graph, compiler.hooks.make_graph_object(capture.graph));
+  SUTURE_TRY(examples, example_inputs(capture, input));
+  PyRef callable = PyRef::steal(
+      PyObject_CallFunctionObjArgs(ctx.frame.backend_callable.get(), graph.get(), examples.get(), nullptr));
+  if (!callable) return Error::python("backend");
+  if (!PyCallable_Check(callable.get())) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "backend '%s' returned %s; it must return a callable that takes the graph inputs and returns a tuple",
+        ctx.frame.backend.c_str(), type_name(callable.get()).c_str());
+    return Error::python("backend");
+  }
+  return make_compiled_graph(std::move(callable), capture.graph.name);
+}
+
+}  // namespace
+
+void add_symbol_inputs(Capture& capture) {
+  for (const SymbolBinding& binding : capture.guards.bindings) {
+    if (input_with_source(capture, binding.source) >= 0) continue;
+    Recipe recipe;
+    recipe.kind = Recipe::Kind::kSource;
+    recipe.source = binding.source;
+    capture.recipes.push_back(std::move(recipe));
+    capture.input_recipes.push_back(static_cast<RecipeId>(capture.recipes.size()) - 1);
+  }
+}
+
+Result<Graph> lower_graph(const Graph& captured, CompileContext& ctx) {
+  Graph graph = captured;
+  PassOptions options{.skip = split(ctx.options.text("skip_passes")),
+                      .keep_text = ctx.trace.wants(EventId::kPassDone)};
+  SUTURE_TRY(passes, run_pipeline(graph, options));
+  report_passes(ctx, passes);
+  return graph;
+}
+
+Result<PyRef> compile_graph(const Capture& capture, const FrameInput& input, Compiler& compiler,
+                            CompileContext& ctx, Phases& phases) {
+  if (ctx.frame.backend_callable) {
+    auto timer = phases.start("backend");
+    return compile_foreign(capture, input, compiler, ctx);
+  }
+  SUTURE_TRY(replay, make_replay(capture.graph, input_bindings(capture), function_globals(input.function)));
+  if (ctx.frame.backend == "eager") return make_compiled_graph(std::move(replay), capture.graph.name);
+  if (ctx.frame.backend == "lowered_eager") {
+    SUTURE_TRY(lowered, lower_graph(capture.graph, ctx));
+    SUTURE_TRY(callable, compiler.hooks.make_interpreter(capture.graph, lowered));
+    return make_compiled_graph(std::move(callable), capture.graph.name);
+  }
+  return compile_native(capture, std::move(replay), compiler, ctx, phases);
+}
+
+}  // namespace suture

@@ -1,0 +1,154 @@
+// compile_frame.
+//
+//   guards of all entries failed
+//     -> learn what varies            automatic_dynamic
+//     -> capture                      trace_frame: graph, guards, how the frame ends
+//     -> backend                      native: passes, loops, schedule, C++, machine code; or a Python
+//     callable
+//     -> output bytecode              only when the frame breaks, keeps a loop in Python or has side effects
+//     -> guard tree, cache entry
+//
+// Three ways out: an entry; a skip (the frame runs in the interpreter from now on, with a reason); an Error
+// kPython that the caller of the function sees (suture.GraphBreak under fullgraph, KeyboardInterrupt). Errors
+// kInternal never leave: they are reported, saved, and become a skip, unless strict mode re-raises them.
+#include "driver/compile_frame.h"
+
+#include <fmt/format.h>
+
+#include "capture/capture.h"
+#include "capture/output_bytecode.h"
+#include "cpython/code_object.h"
+#include "cpython/objects.h"
+#include "driver/automatic_dynamic.h"
+#include "driver/backend.h"
+#include "driver/compiler.h"
+#include "driver/reports.h"
+#include "driver/stopwatch.h"
+
+namespace suture {
+namespace {
+
+CaptureOptions capture_options(const FrameInput& input, const FrameRecord& frame, const CompileContext& ctx,
+                               const Marks& marks) {
+  CaptureOptions options;
+  options.dynamic = frame.dynamic;
+  options.fullgraph = frame.options.fullgraph;
+  options.limits.max_unroll = static_cast<int>(ctx.options.number("max_unroll"));
+  options.limits.max_inline_depth = static_cast<int>(ctx.options.number("max_inline_depth"));
+  if (marks.empty()) return options;
+  auto code = code_view(function_code(input.function));
+  for (size_t i = 0; code.ok() && i < input.arguments.size() && i < code->local_names.size(); ++i) {
+    marks.apply(input.arguments[i], code->local_names[i], options.dynamic);
+  }
+  return options;
+}
+
+CompileOutcome skip(std::string reason) { return {nullptr, std::move(reason)}; }
+
+// A frame that returns, changes nothing and needs no Python bytecode is run from its recipes.
+bool needs_bytecode(const Capture& capture) {
+  return capture.end.kind != FrameEnd::Kind::kReturn || !capture.side_effects.empty();
+}
+
+bool has_graph(const Capture& capture) {
+  return !capture.graph.outputs.empty() || capture.graph.mutates_inputs();
+}
+
+Result<PyRef> transformed_function(const Capture& capture, const FrameInput& input, PyView compiled_graph,
+                                   int entry, FrameRecord& frame, Compiler& compiler,
+                                   const CompileContext& ctx) {
+  MakeCallable make_callable = [&](PyRef function, const std::string& kind) {
+    return compiler.compile_child(function.get(), kind, frame);
+  };
+  SUTURE_TRY(output, emit_output_bytecode(capture, input.function, compiled_graph, entry, make_callable));
+  report_output_bytecode(ctx, output);
+  if (capture.end.reason) report_break(ctx, *capture.end.reason, output.resume_names);
+  return std::move(output.function);
+}
+
+Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& input, int entry_number,
+                                        FrameRecord& frame, Compiler& compiler, CompileContext& ctx,
+                                        Phases& phases) {
+  auto entry = std::make_unique<CacheEntry>();
+  entry->number = entry_number;
+
+  if (has_graph(capture)) {
+    report_graph(ctx, capture.graph);
+    add_symbol_inputs(capture);
+    SUTURE_TRY(compiled, compile_graph(capture, input, compiler, ctx, phases));
+    entry->compiled_graph = std::move(compiled);
+  }
+
+  if (needs_bytecode(capture)) {
+    auto timer = phases.start("bytecode");
+    SUTURE_TRY(function, transformed_function(capture, input, entry->compiled_graph.get(), entry_number,
+                                              frame, compiler, ctx));
+    entry->transformed = std::move(function);
+  } else {
+    entry->input_recipes = capture.input_recipes;
+    entry->recipes = capture.recipes;
+    entry->value = capture.end.value;
+  }
+
+  auto timer = phases.start("guards");
+  report_symbols(ctx, capture, frame.dynamic);
+  SUTURE_TRY(guards, GuardTree::build(std::move(capture.guards), capture.graph.env));
+  entry->guards = std::move(guards);
+  report_guards(ctx, entry->guards);
+  return CompileOutcome{std::move(entry), std::nullopt};
+}
+
+Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& frame, Compiler& compiler,
+                                       CompileContext& ctx) {
+  Phases phases;
+  auto whole = phases.start("total");
+  report_frame_start(ctx, input, frame);
+
+  auto capturing = phases.start("capture");
+  SUTURE_TRY(capture, trace_frame(input, capture_options(input, frame, ctx, compiler.marks)));
+  capturing.stop();
+  ctx.id.attempt = capture.attempts - 1;
+
+  if (frame.options.fullgraph && capture.end.reason && capture.end.reason->reason != BreakReason::kNoArrays)
+    return raise_graph_break(ctx, *capture.end.reason, compiler);
+  if (capture.end.kind == FrameEnd::Kind::kSkip) {
+    report_skip(ctx, input, *capture.end.reason);
+    return skip(capture.end.reason->title());
+  }
+
+  const std::string graph_name = capture.graph.name;
+  SUTURE_TRY(outcome, compile_captured(capture, input, frame.compiles, frame, compiler, ctx, phases));
+  whole.stop();
+  report_frame_done(ctx, input, frame.compiles, outcome.entry->compiled_graph ? graph_name : "", phases);
+  ++frame.compiles;
+  return outcome;
+}
+
+}  // namespace
+
+Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, FrameRecord& frame,
+                                     Compiler& compiler) {
+  const Options& options = frame.options.overrides ? *frame.options.overrides : compiler.options;
+  if (options.flag("disable")) return skip("suture is disabled");
+  CompileContext ctx{compiler.trace, options, frame.options, {frame.id, frame.compiles, 0}};
+
+  if (!has_opcode_table(running_python_version())) {
+    const Break reason = unsupported_python_version();
+    report_skip(ctx, input, reason);
+    return skip(reason.title());
+  }
+  if (!cache.entries().empty()) {
+    if (options.flag("automatic_dynamic")) learn_dynamic(cache.entries(), input, frame.dynamic);
+    if (static_cast<int64_t>(cache.entries().size()) >= options.number("recompile_limit")) {
+      report_recompile_limit(ctx, input, cache);
+      return skip("recompile limit reached");
+    }
+    report_recompile(ctx, input, cache);
+  }
+
+  auto outcome = compile_attempt(input, frame, compiler, ctx);
+  if (outcome.ok() || outcome.error().kind == ErrorKind::kPython) return outcome;
+  return give_up(ctx, input, outcome.error(), compiler);
+}
+
+}  // namespace suture

@@ -1,0 +1,149 @@
+#include "driver/compiler.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cpython/jit_callable.h"
+#include "cpython/objects.h"
+#include "driver/compile_frame.h"
+
+namespace suture {
+namespace {
+
+// Everything explain needs; the bulky per-pass events are left to listeners who asked for them.
+constexpr EventId kRecorded[] = {EventId::kFrameStart,     EventId::kGraphCaptured, EventId::kGraphBreak,
+                                 EventId::kFrameSkipped,   EventId::kGuardsBuilt,   EventId::kRecompile,
+                                 EventId::kRecompileLimit, EventId::kDynamic,       EventId::kKernelSource,
+                                 EventId::kKernelCompiled, EventId::kFrameDone,     EventId::kInternalError,
+                                 EventId::kReplay,         EventId::kOutputBytecode};
+
+uint64_t recorded_mask() {
+  uint64_t mask = 0;
+  for (EventId id : kRecorded) mask |= uint64_t{1} << static_cast<int>(id);
+  return mask;
+}
+
+void collect(const FrameRecord& record, std::vector<Event>& out) {
+  out.insert(out.end(), record.events.begin(), record.events.end());
+  for (const auto& child : record.children) collect(*child, out);
+}
+
+}  // namespace
+
+Compiler::Compiler() {
+  trace.subscribe(recorded_mask(), [this](const Event& event) { remember(event); });
+}
+
+void Compiler::remember(const Event& event) {
+  auto owner = record(event.compile.frame);
+  if (owner && owner->events.size() < FrameRecord::kMaxRecordedEvents) owner->events.push_back(event);
+}
+
+std::shared_ptr<FrameRecord> Compiler::record(int frame_id) const {
+  auto found = records_.find(frame_id);
+  return found == records_.end() ? nullptr : found->second.lock();
+}
+
+std::vector<Event> Compiler::family_events(int frame_id) const {
+  std::vector<Event> events;
+  if (auto root = record(frame_id)) collect(*root, events);
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.time < b.time; });
+  return events;
+}
+
+Result<PyRef> Compiler::compile(PyView function, FrameOptions frame_options) {
+  if (!is_python_function(function))
+    return Error::unsupported("compile", fmt::format("{} is not a Python function", type_name(function)));
+  auto frame = std::make_shared<FrameRecord>();
+  frame->kind = "function";
+  frame->options = std::move(frame_options);
+  frame->dynamic.mode = frame->options.dynamic;
+  return make_callable(function, std::move(frame));
+}
+
+Result<PyRef> Compiler::compile_child(PyView function, const std::string& kind, FrameRecord& parent) {
+  auto frame = std::make_shared<FrameRecord>();
+  frame->kind = kind;
+  frame->options = parent.options;
+  frame->dynamic.mode = parent.options.dynamic;
+  parent.children.push_back(frame);
+  return make_callable(function, std::move(frame));
+}
+
+Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameRecord> frame) {
+  frame->id = next_frame_++;
+  std::erase_if(records_, [](const auto& entry) { return entry.second.expired(); });
+  records_[frame->id] = frame;
+  CompileFn compile_fn = [this, frame](CodeCache& cache, const FrameInput& input) {
+    return compile_frame(cache, input, *frame, *this);
+  };
+  auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id, frame->kind);
+  PyRef callable = make_jit_callable(function, std::move(cache));
+  if (!callable) return Error::python("compile");
+  if (PyRef weak = PyRef::steal(PyWeakref_NewRef(callable.get(), nullptr))) {
+    std::erase_if(live_callables_,
+                  [](const PyRef& ref) { return PyWeakref_GetObject(ref.get()) == Py_None; });
+    live_callables_.push_back(std::move(weak));
+  } else {
+    return Error::python("compile");
+  }
+  return callable;
+}
+
+void Compiler::reset() {
+  for (const PyRef& weak : live_callables_) {
+    PyView callable = PyWeakref_GetObject(weak.get());
+    if (callable == Py_None) continue;
+    if (auto* cache = dynamic_cast<CodeCache*>(jit_callable_state(callable))) {
+      PyRef alive = PyRef::borrow(callable);
+      cache->reset();
+      if (auto frame = record(cache->frame_id())) {
+        frame->dynamic = DynamicPlan{.mode = frame->options.dynamic};
+        frame->compiles = 0;
+        frame->events.clear();
+        frame->children.clear();
+      }
+    }
+  }
+}
+
+std::string Compiler::cache_directory() const {
+  std::string directory = options.text("cache_dir");
+  if (directory == "off") return "";
+  if (!directory.empty()) return directory;
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return std::string(xdg) + "/suture";
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/suture";
+  return "";
+}
+
+std::string Compiler::save_failure(const CompileId& id, const Error& error) const {
+  const std::string directory = cache_directory();
+  if (directory.empty()) return "";
+  const std::string path =
+      fmt::format("{}/internal_error_pid{}_{}_{}.txt", directory, getpid(), id.frame, id.compile);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return "";
+  std::string text = fmt::format("step: {}\nmessage: {}\n", error.step, error.message);
+  for (const Event& event : family_events(id.frame)) text += to_json_line(event) + "\n";
+  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(file);
+  return written ? path : "";
+}
+
+Result<Toolchain*> Compiler::toolchain() {
+  if (!toolchain_) {
+    toolchain_ = make_toolchain({.kind = options.text("toolchain"),
+                                 .cache_dir = cache_directory(),
+                                 .plugin_path = hooks.plugin_path,
+                                 .compiler = options.text("compiler")});
+    if (!toolchain_) return Error::unsupported("toolchain", "no C++ compiler was found");
+  }
+  return toolchain_.get();
+}
+
+}  // namespace suture

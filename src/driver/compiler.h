@@ -1,0 +1,80 @@
+// Compiler: one per process module. Owns options, trace, toolchain and the records of all frames; makes
+// JitCallables.
+//
+// Life cycle
+//   suture.compile(f)   -> compile(): a JitCallable whose CodeCache calls back into compile_frame on a miss
+//   first real compile  -> toolchain() loads the kernel compiler
+//   suture.reset()      -> every live cache drops its entries; records stay for explain
+// Invariants
+//   - No Python object is kept alive by the Compiler except the exception type and the hooks of the bindings;
+//   records are
+//     owned by the callables.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cpython/py_ref.h"
+#include "driver/compile_context.h"
+#include "driver/frame_record.h"
+#include "driver/marks.h"
+#include "driver/options.h"
+#include "graph/graph.h"
+#include "runtime/code_cache.h"
+#include "toolchain/toolchain.h"
+#include "trace/event.h"
+
+namespace suture {
+
+// What only the bindings can make.
+struct BindingHooks {
+  PyRef graph_break_type;                                        // suture.GraphBreak
+  PyRef internal_error_type;                                     // raised in strict mode
+  std::function<Result<PyRef>(const Graph&)> make_graph_object;  // suture.Graph for backends
+  std::function<Result<PyRef>(const Graph& captured, const Graph& lowered)>
+      make_interpreter;     // backend lowered_eager
+  std::string plugin_path;  // libsuture_toolchain.so beside the module
+};
+
+class Compiler {
+ public:
+  Compiler();
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  // A JitCallable around `function`. kUnsupported when it is not a Python function.
+  Result<PyRef> compile(PyView function, FrameOptions options);
+  // The same for a function that belongs to `parent` (resume functions, iteration functions).
+  Result<PyRef> compile_child(PyView function, const std::string& kind, FrameRecord& parent);
+
+  Result<Toolchain*> toolchain();       // made at the first call
+  std::string cache_directory() const;  // resolved; "" when off
+  std::shared_ptr<FrameRecord> record(int frame_id) const;
+  // Events of a callable and of everything it made, in order of time.
+  std::vector<Event> family_events(int frame_id) const;
+  void reset();
+  // Writes what is known about an internal error into the cache directory; path, or "" when it could not be
+  // written.
+  std::string save_failure(const CompileId& id, const Error& error) const;
+
+  Options options;
+  Trace trace;
+  Marks marks;
+  BindingHooks hooks;
+  int numpy_minor = 3;
+
+ private:
+  Result<PyRef> make_callable(PyView function, std::shared_ptr<FrameRecord> record);
+  void remember(const Event& event);
+
+  int next_frame_ = 0;
+  std::map<int, std::weak_ptr<FrameRecord>> records_;
+  std::vector<PyRef> live_callables_;  // weak references
+  std::unique_ptr<Toolchain> toolchain_;
+};
+
+}  // namespace suture

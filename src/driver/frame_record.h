@@ -1,0 +1,28 @@
+// FrameRecord: what the driver remembers about one compiled callable between compiles: options, sizes that
+// turned out to vary, and the events of its compiles (the material of suture.explain on an already compiled
+// function).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/compile_context.h"
+#include "trace/event.h"
+
+namespace suture {
+
+struct FrameRecord {
+  int id = 0;
+  std::string kind;  // "function" | "resume" | "iteration" | "callee"
+  FrameOptions options;
+  DynamicPlan dynamic;  // grows: a size that varied once stays symbolic
+  int compiles = 0;
+  int limit_hits = 0;
+  std::vector<Event> events;                           // at most kMaxRecordedEvents, oldest first
+  std::vector<std::shared_ptr<FrameRecord>> children;  // resume and iteration functions made by this frame
+
+  static constexpr size_t kMaxRecordedEvents = 4096;
+};
+
+}  // namespace suture

@@ -1,0 +1,333 @@
+#include "driver/reports.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cfenv>
+
+#include "cpython/code_object.h"
+#include "cpython/objects.h"
+#include "driver/compiler.h"
+#include "graph/print.h"
+#include "plan/kernel_abi.h"
+
+namespace suture {
+namespace {
+
+struct FunctionPlace {
+  std::string name, file;
+  int line = 0;
+};
+
+FunctionPlace place_of(const FrameInput& input) {
+  auto code = code_view(function_code(input.function));
+  if (!code.ok()) return {};
+  return {code->qualname, code->filename, code->first_line};
+}
+
+Event& with_place(Event& event, const FrameInput& input) {
+  FunctionPlace place = place_of(input);
+  return event.set("function", place.name).set("file", place.file).set("line", int64_t{place.line});
+}
+
+// "0/1: array 'x' size mismatch ..." for the first failing guard of an entry.
+std::string first_failure(const CompileContext& ctx, const CacheEntry& entry, const FrameInput& input) {
+  GuardScratch scratch;
+  const int guard = entry.guards.evaluate(input, scratch);
+  if (guard < 0)
+    return fmt::format("{}/{}: no guard fails now; an input changed while it was checked", ctx.id.frame,
+                       entry.number);
+  return fmt::format("{}/{}: {}", ctx.id.frame, entry.number, entry.guards.explain_failure(guard, input));
+}
+
+std::vector<std::string> first_failures(const CompileContext& ctx, const CodeCache& cache,
+                                        const FrameInput& input) {
+  std::vector<std::string> failures;
+  for (const auto& entry : cache.entries()) failures.push_back(first_failure(ctx, *entry, input));
+  return failures;
+}
+
+std::vector<std::string> all_failures(const CompileContext& ctx, const CodeCache& cache,
+                                      const FrameInput& input) {
+  std::vector<std::string> failures;
+  for (const auto& entry : cache.entries())
+    for (int guard : entry->guards.failing(input))
+      failures.push_back(
+          fmt::format("{}/{}: {}", ctx.id.frame, entry->number, entry->guards.explain_failure(guard, input)));
+  return failures;
+}
+
+std::string conditions_text(uint32_t kernel_status, int fp_flags) {
+  std::vector<std::string> names;
+  if (fp_flags & FE_DIVBYZERO) names.push_back("divide by zero");
+  if (fp_flags & FE_OVERFLOW) names.push_back("overflow");
+  if (fp_flags & FE_UNDERFLOW) names.push_back("underflow");
+  if (fp_flags & FE_INVALID) names.push_back("invalid value");
+  if (kernel_status & SUTURE_KERNEL_INT_DIVIDE) names.push_back("integer division by zero");
+  if (kernel_status & SUTURE_KERNEL_INT_OVERFLOW) names.push_back("integer scalar overflow");
+  if (kernel_status & SUTURE_KERNEL_INT_POWER) names.push_back("negative integer power");
+  if (kernel_status & SUTURE_KERNEL_BAD_CAST) names.push_back("float does not fit integer");
+  if (kernel_status & SUTURE_KERNEL_PY_ERROR) names.push_back("Python arithmetic error");
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> kernel_names(const GeneratedCode& code) {
+  std::vector<std::string> names;
+  for (const KernelInfo& kernel : code.kernels) names.push_back(kernel.name);
+  return names;
+}
+
+// The line of the text that declares each kernel, up to its opening brace.
+std::vector<std::string> kernel_signatures(const GeneratedCode& code) {
+  std::vector<std::string> signatures;
+  for (const KernelInfo& kernel : code.kernels) {
+    const size_t name = code.cpp.find(kernel.name + "(");
+    const size_t begin = name == std::string::npos ? name : code.cpp.rfind('\n', name) + 1;
+    if (begin == std::string::npos) {
+      signatures.push_back(kernel.name);
+      continue;
+    }
+    signatures.push_back(code.cpp.substr(begin, code.cpp.find('{', name) - begin));
+  }
+  return signatures;
+}
+
+}  // namespace
+
+void report_frame_start(const CompileContext& ctx, const FrameInput& input, const FrameRecord& frame) {
+  if (!ctx.trace.wants(EventId::kFrameStart)) return;
+  Event event(EventId::kFrameStart, ctx.id);
+  with_place(event, input).set("kind", frame.kind).set("attempt", int64_t{ctx.id.attempt});
+  ctx.trace.emit(std::move(event));
+}
+
+void report_graph(const CompileContext& ctx, const Graph& graph) {
+  if (!ctx.trace.wants(EventId::kGraphCaptured)) return;
+  std::vector<std::string> ops, lines;
+  for (const Node& node : graph.nodes) {
+    if (info(node.op).kind == OpKind::Input) continue;
+    ops.push_back(node.target);
+    lines.push_back(node.where.place());
+  }
+  const auto count = static_cast<int64_t>(ops.size());
+  ctx.trace.emit(Event(EventId::kGraphCaptured, ctx.id)
+                     .set("graph", graph.name)
+                     .set("code", to_numpy_source(graph).text)
+                     .set("text", to_text(graph))
+                     .set("ops", std::move(ops))
+                     .set("op_lines", std::move(lines))
+                     .set("op_count", count));
+}
+
+void report_break(const CompileContext& ctx, const Break& reason,
+                  const std::vector<std::string>& resume_names) {
+  if (!ctx.trace.wants(EventId::kGraphBreak)) return;
+  ctx.trace.emit(Event(EventId::kGraphBreak, ctx.id)
+                     .set("reason_id", std::string(info(reason.reason).code))
+                     .set("reason", reason.title())
+                     .set("explanation", reason.explanation())
+                     .set("hints", reason.hints())
+                     .set("function", reason.where.function)
+                     .set("file", reason.where.file)
+                     .set("line", int64_t{reason.where.line})
+                     .set("column", int64_t{reason.where.column})
+                     .set("end_column",
+                          int64_t{reason.where.end_line == reason.where.line ? reason.where.end_column : -1})
+                     .set("resume", fmt::format("{}", fmt::join(resume_names, ", "))));
+}
+
+void report_skip(const CompileContext& ctx, const FrameInput& input, const Break& reason) {
+  if (!ctx.trace.wants(EventId::kFrameSkipped)) return;
+  const FunctionPlace place = place_of(input);
+  const bool inside = reason.where.known();
+  ctx.trace.emit(Event(EventId::kFrameSkipped, ctx.id)
+                     .set("function", place.name)
+                     .set("reason_id", std::string(info(reason.reason).code))
+                     .set("reason", reason.title())
+                     .set("explanation", reason.explanation())
+                     .set("hints", reason.hints())
+                     .set("file", inside ? reason.where.file : place.file)
+                     .set("line", int64_t{inside ? reason.where.line : place.line}));
+}
+
+void report_passes(const CompileContext& ctx, const std::vector<PassReport>& passes) {
+  if (!ctx.trace.wants(EventId::kPassDone)) return;
+  for (const PassReport& pass : passes)
+    ctx.trace.emit(Event(EventId::kPassDone, ctx.id)
+                       .set("name", pass.name)
+                       .set("changed", pass.changed)
+                       .set("ms", pass.ms)
+                       .set("text", pass.text));
+}
+
+void report_schedule(const CompileContext& ctx, const LoopProgram& loops, const Schedule& schedule) {
+  if (ctx.trace.wants(EventId::kLowered))
+    ctx.trace.emit(
+        Event(EventId::kLowered, ctx.id).set("before", to_text(loops)).set("after", to_text(schedule)));
+  if (!ctx.trace.wants(EventId::kFusionDecision)) return;
+  for (const FusionVerdict& verdict : schedule.verdicts)
+    ctx.trace.emit(Event(EventId::kFusionDecision, ctx.id)
+                       .set("producer", verdict.producer)
+                       .set("consumer", verdict.consumer)
+                       .set("fused", verdict.fused)
+                       .set("reason", verdict.reason)
+                       .set("sentence", verdict.sentence));
+}
+
+void report_kernels(const CompileContext& ctx, const std::string& graph, const GeneratedCode& code,
+                    const KernelLibrary& library) {
+  if (ctx.trace.wants(EventId::kKernelSource))
+    ctx.trace.emit(Event(EventId::kKernelSource, ctx.id)
+                       .set("graph", graph)
+                       .set("kernels", kernel_names(code))
+                       .set("signatures", kernel_signatures(code))
+                       .set("path", library.source_path)
+                       .set("code", code.cpp));
+  if (!ctx.trace.wants(EventId::kKernelCompiled)) return;
+  const CompileTimes& times = library.times;
+  ctx.trace.emit(Event(EventId::kKernelCompiled, ctx.id)
+                     .set("graph", graph)
+                     .set("kernels", kernel_names(code))
+                     .set("tool", library.tool)
+                     .set("cache_hit", library.from_cache)
+                     .set("ms", times.total())
+                     .set("load_ms", times.load)
+                     .set("frontend_ms", times.frontend)
+                     .set("optimise_ms", times.optimise)
+                     .set("codegen_ms", times.codegen)
+                     .set("link_ms", times.link)
+                     .set("code_bytes", static_cast<int64_t>(library.code_bytes)));
+}
+
+void report_output_bytecode(const CompileContext& ctx, const OutputCode& output) {
+  if (!ctx.trace.wants(EventId::kOutputBytecode)) return;
+  PyRef name = PyRef::steal(PyObject_GetAttrString(output.function.get(), "__name__"));
+  const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (!text) PyErr_Clear();
+  ctx.trace.emit(Event(EventId::kOutputBytecode, ctx.id)
+                     .set("name", std::string(text ? text : "?"))
+                     .set("before", output.listing_before)
+                     .set("after", output.listing_after));
+}
+
+void report_symbols(const CompileContext& ctx, const Capture& capture, const DynamicPlan& plan) {
+  if (!ctx.trace.wants(EventId::kDynamic)) return;
+  for (const SymbolInfo& symbol : capture.graph.env.symbols()) {
+    auto why = plan.symbolic.find(symbol.source);
+    ctx.trace.emit(Event(EventId::kDynamic, ctx.id)
+                       .set("symbol", symbol.name)
+                       .set("source", symbol.source)
+                       .set("hint", symbol.hint)
+                       .set("why", why != plan.symbolic.end() ? why->second : std::string("dynamic=True")));
+  }
+  for (const ShapeFact& fact : capture.graph.env.facts())
+    ctx.trace.emit(Event(EventId::kDynamic, ctx.id)
+                       .set("why", std::string("fact"))
+                       .set("fact", fact.str())
+                       .set("place", fact.where.place()));
+}
+
+void report_guards(const CompileContext& ctx, const GuardTree& guards) {
+  if (!ctx.trace.wants(EventId::kGuardsBuilt)) return;
+  std::vector<std::string> checks, sources, kinds, lines;
+  for (size_t i = 0; i < guards.set().guards.size(); ++i) {
+    const Guard& guard = guards.set().guards[i];
+    checks.push_back(guards.describe(static_cast<int>(i)));
+    sources.push_back(guard.source == kNoSource ? "" : guards.set().sources.str(guard.source));
+    kinds.emplace_back(info(guard.kind).name);
+    lines.push_back(guard.where.known() ? guard.where.place() : "");
+  }
+  ctx.trace.emit(Event(EventId::kGuardsBuilt, ctx.id)
+                     .set("guards", std::move(checks))
+                     .set("sources", std::move(sources))
+                     .set("kinds", std::move(kinds))
+                     .set("lines", std::move(lines)));
+}
+
+void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,
+                       const std::string& graph, const Phases& phases) {
+  if (!ctx.trace.wants(EventId::kFrameDone)) return;
+  Event event(EventId::kFrameDone, ctx.id);
+  with_place(event, input)
+      .set("entry", int64_t{entry})
+      .set("graph", graph)
+      .set("ms", phases.get("total"))
+      .set("phases", phases.all());
+  ctx.trace.emit(std::move(event));
+}
+
+void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache) {
+  if (!ctx.trace.wants(EventId::kRecompile)) return;
+  Event event(EventId::kRecompile, ctx.id);
+  with_place(event, input)
+      .set("failures", first_failures(ctx, cache, input))
+      .set("failures_verbose", all_failures(ctx, cache, input));
+  ctx.trace.emit(std::move(event));
+}
+
+void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache) {
+  if (!ctx.trace.wants(EventId::kRecompileLimit)) return;
+  Event event(EventId::kRecompileLimit, ctx.id);
+  with_place(event, input)
+      .set("limit", ctx.options.number("recompile_limit"))
+      .set("reasons", first_failures(ctx, cache, input));
+  ctx.trace.emit(std::move(event));
+}
+
+std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, const std::string& graph) {
+  // The Trace outlives every compiled graph: it belongs to the module.
+  return [&trace = ctx.trace, id = ctx.id, graph](uint32_t kernel_status, int fp_flags) {
+    if (!trace.wants(EventId::kReplay)) return;
+    trace.emit(Event(EventId::kReplay, id)
+                   .set("graph", graph)
+                   .set("conditions", conditions_text(kernel_status, fp_flags)));
+  };
+}
+
+Break unsupported_python_version() {
+  const PythonVersion version = running_python_version();
+  Break reason;
+  reason.reason = BreakReason::kPythonVersion;
+  reason.args = {fmt::format("{}.{}", version.major, version.minor), "3.11"};
+  return reason;
+}
+
+Error raise_graph_break(const CompileContext& ctx, const Break& reason, Compiler& compiler) {
+  report_break(ctx, reason, {});
+  PyObject* type =
+      compiler.hooks.graph_break_type ? compiler.hooks.graph_break_type.get() : PyExc_RuntimeError;
+  PyRef message = PyRef::steal(PyUnicode_DecodeUTF8(
+      reason.message().c_str(), static_cast<Py_ssize_t>(reason.message().size()), "replace"));
+  if (message) PyErr_SetObject(type, message.get());
+  return Error::python("fullgraph");
+}
+
+Result<CompileOutcome> give_up(const CompileContext& ctx, const FrameInput& input, const Error& error,
+                               Compiler& compiler) {
+  Break reason;
+  if (error.step == "toolchain" && error.kind == ErrorKind::kUnsupported) {
+    reason.reason = BreakReason::kNoCompiler;
+    reason.args = {error.message};
+  } else {
+    reason.reason = BreakReason::kInternal;
+    reason.args = {error.step, error.message};
+    if (ctx.trace.wants(EventId::kInternalError)) {
+      Event event(EventId::kInternalError, ctx.id);
+      with_place(event, input)
+          .set("step", error.step)
+          .set("message", error.message)
+          .set("artifact", compiler.save_failure(ctx.id, error));
+      ctx.trace.emit(std::move(event));
+    }
+    if (ctx.options.flag("strict")) {
+      PyErr_Format(
+          compiler.hooks.internal_error_type ? compiler.hooks.internal_error_type.get() : PyExc_RuntimeError,
+          "Suture failed in %s: %s", error.step.c_str(), error.message.c_str());
+      return Error::python("strict");
+    }
+  }
+  report_skip(ctx, input, reason);
+  return CompileOutcome{nullptr, reason.title()};
+}
+
+}  // namespace suture

@@ -1,0 +1,49 @@
+// Reports: the driver's events, and the ends of a compile that a user must hear about.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "capture/capture.h"
+#include "capture/output_bytecode.h"
+#include "codegen/emit.h"
+#include "driver/compile_context.h"
+#include "driver/stopwatch.h"
+#include "passes/pass_runner.h"
+#include "runtime/code_cache.h"
+#include "schedule/schedule.h"
+#include "toolchain/toolchain.h"
+
+namespace suture {
+
+class Compiler;
+struct FrameRecord;
+
+void report_frame_start(const CompileContext& ctx, const FrameInput& input, const FrameRecord& frame);
+void report_graph(const CompileContext& ctx, const Graph& graph);
+void report_break(const CompileContext& ctx, const Break& reason,
+                  const std::vector<std::string>& resume_names);
+void report_skip(const CompileContext& ctx, const FrameInput& input, const Break& reason);
+void report_passes(const CompileContext& ctx, const std::vector<PassReport>& passes);
+void report_schedule(const CompileContext& ctx, const LoopProgram& loops, const Schedule& schedule);
+void report_kernels(const CompileContext& ctx, const std::string& graph, const GeneratedCode& code,
+                    const KernelLibrary& library);
+void report_output_bytecode(const CompileContext& ctx, const OutputCode& output);
+void report_symbols(const CompileContext& ctx, const Capture& capture, const DynamicPlan& plan);
+void report_guards(const CompileContext& ctx, const GuardTree& guards);
+void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,
+                       const std::string& graph, const Phases& phases);
+void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache);
+void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache);
+std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, const std::string& graph);
+
+Break unsupported_python_version();
+// fullgraph=True: sets suture.GraphBreak with the whole message.
+Error raise_graph_break(const CompileContext& ctx, const Break& reason, Compiler& compiler);
+// A compile that failed for a reason of ours, or for want of a compiler: reported, saved, and turned into a
+// skip.
+Result<CompileOutcome> give_up(const CompileContext& ctx, const FrameInput& input, const Error& error,
+                               Compiler& compiler);
+
+}  // namespace suture
