@@ -1,4 +1,4 @@
-// NumPy's C API behind named functions. The only header that knows ndarray's layout.
+// NumPy's C API behind named functions. (cpython/ndarray.h has the inline field reads of the hot paths.)
 #pragma once
 
 #include <cstdint>
@@ -42,10 +42,21 @@ PyRef new_view(PyView base_array, void* data, DType dtype, std::span<const int64
                std::span<const int64_t> strides_in_elements, bool writeable);
 void* array_data(PyView array) noexcept;
 bool may_share_memory(PyView a, PyView b) noexcept;  // bounds test, as np.may_share_memory
+// np.shares_memory; true also when the question is too hard to answer quickly.
 bool shares_memory_exact(PyView a, PyView b) noexcept;
 std::string dtype_text(PyView array);                // str(array.dtype), for messages
-// np.geterr() in the four-letter order divide, over, under, invalid, packed; used as guard and to skip flag tests.
+// np.geterr() packed: kErrorFieldBits bits for each of divide, over, under, invalid, lowest first; used as guard and to skip
+// flag tests. Costs a context variable read while the state object is the one seen last.
+enum class ErrorMode : uint8_t { kIgnore, kWarn, kRaise, kCall, kPrint, kLog };
+constexpr int kErrorFieldBits = 3;
+constexpr int kErrorStateOfNumpy = 1 | 1 << kErrorFieldBits | 1 << (3 * kErrorFieldBits);  // warn, warn, ignore, warn
 int error_state() noexcept;
-std::optional<DType> dtype_from_object(PyView dtype_like);  // np.float64, "f8", float, dtype(...): what dtype= accepts
+std::string error_state_text(int state);  // "divide='warn', over='warn', under='ignore', invalid='warn'"
+// The floating-point exceptions of <cfenv> (FE_DIVBYZERO ...) that `state` does not ignore.
+int watched_fp_flags(int state) noexcept;
+// np.float64, "f8", float, dtype(...): what dtype= accepts, as far as that runs no user code. Empty: None, a dtype we do not
+// compile, or not a dtype. Leaves no exception behind.
+std::optional<DType> dtype_from_object(PyView dtype_like);
+PyRef dtype_object(DType dtype);  // np.dtype(...)
 
 }  // namespace suture
