@@ -33,6 +33,8 @@ struct CacheEntry {
 
 struct FrameCounters {
   int64_t calls = 0, hits = 0, compiles = 0, recompiles = 0;
+  // Inclusive time of calls, kept only while profiling is on (CodeCache::profile): calls that compiled something, and others.
+  double first_ms = 0, time_ms = 0;
 };
 
 class CodeCache;
@@ -56,8 +58,11 @@ class CodeCache : public FrameState {
   const std::string& kind() const { return kind_; }
   const std::optional<std::string>& skip_reason() const { return skip_reason_; }
   void reset();
+  // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and first_ms.
+  void profile_when(const bool* on) { profiling_ = on; }
 
  private:
+  const bool* profiling_ = nullptr;
   CompileFn compile_;
   int frame_id_;
   std::string kind_;  // "function" | "resume" | "iteration" | "callee"
