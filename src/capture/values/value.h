@@ -8,6 +8,8 @@
 //   - Array values are graph nodes. NumPy scalars and symbolic Python floats/bools are graph nodes of another ValueClass.
 //   - A ConstantValue is an object that capture may use directly: its identity or value is guarded, or it is a literal.
 //   - Mutable containers with a source remember whether they were changed (`mutated`): the change is replayed after the graph.
+//   - Items of a container with a source may be null until someone looks at them (CaptureState::item, ::materialize); what
+//     is handed to NumPy handlers is materialized.
 #pragma once
 
 #include <memory>
@@ -26,21 +28,25 @@ struct Value;
 using ValueRef = std::shared_ptr<Value>;
 
 enum class ValueKind : uint8_t {
-  kArray,        // ArrayValue: ndarray, NumPy scalar, Python float/bool/int computed in the graph
-  kSymInt,       // SymIntValue: Python int that is a symbol or an expression over symbols
-  kConstant,     // ConstantValue: None, literals, strings, dtypes, modules, classes, builtins, NumPy callables, ...
-  kTuple, kList, kSet,   // SequenceValue
-  kDict,         // DictValue
-  kSlice,        // SliceValue
-  kRange,        // RangeValue
-  kIterator,     // IteratorValue
-  kFunction,     // FunctionValue: Python function, existing or made here
-  kBoundMethod,  // BoundMethodValue
-  kArrayMethod,  // ArrayMethodValue: x.sum before it is called
-  kCell,         // CellValue
-  kInstance,     // InstanceValue: user object read through its source
-  kNull,         // CPython's internal NULL on the stack
-  kUnknown,      // UnknownValue: exists, nothing known; any use is a break
+  kArray,          // ArrayValue: ndarray, NumPy scalar, Python float/bool/int computed in the graph
+  kSymInt,         // SymIntValue: Python int that is a symbol or an expression over symbols
+  kConstant,       // ConstantValue: None, literals, strings, dtypes, modules, classes, builtins, NumPy callables, ...
+  kTuple,          // SequenceValue
+  kList,           // SequenceValue
+  kSet,            // SequenceValue; items are constants
+  kDict,           // DictValue
+  kSlice,          // SliceValue
+  kRange,          // RangeValue
+  kIterator,       // IteratorValue
+  kFunction,       // FunctionValue: Python function, existing or made here
+  kBoundMethod,    // BoundMethodValue
+  kArrayMethod,    // ArrayMethodValue: x.sum before it is called
+  kBuiltinMethod,  // BuiltinMethodValue: items.append before it is called
+  kPartial,        // PartialValue: functools.partial
+  kCell,           // CellValue
+  kInstance,       // InstanceValue: user object read through its source
+  kNull,           // CPython's internal NULL on the stack
+  kUnknown,        // UnknownValue: exists, nothing known; any use is a break
 };
 
 struct Value {
@@ -52,24 +58,31 @@ struct Value {
 
 struct ArrayValue : Value {
   NodeId node;
-  explicit ArrayValue(NodeId node, SourceId source = kNoSource) : Value(ValueKind::kArray, source), node(node) {}
+  explicit ArrayValue(NodeId node, SourceId source = kNoSource)
+      : Value(ValueKind::kArray, source), node(node) {}
 };
 struct SymIntValue : Value {
   SymInt value;
-  explicit SymIntValue(SymInt value, SourceId source = kNoSource) : Value(ValueKind::kSymInt, source), value(std::move(value)) {}
+  explicit SymIntValue(SymInt value, SourceId source = kNoSource)
+      : Value(ValueKind::kSymInt, source), value(std::move(value)) {}
 };
 struct ConstantValue : Value {
   PyRef object;
-  explicit ConstantValue(PyRef object, SourceId source = kNoSource) : Value(ValueKind::kConstant, source), object(std::move(object)) {}
+  explicit ConstantValue(PyRef object, SourceId source = kNoSource)
+      : Value(ValueKind::kConstant, source), object(std::move(object)) {}
 };
 struct SequenceValue : Value {  // kTuple, kList, kSet
   std::vector<ValueRef> items;
-  PyRef type;            // a namedtuple class, or empty
+  PyRef type;    // a namedtuple class, or empty
+  PyRef object;  // the existing object that null items are read from
   bool mutated = false;
-  SequenceValue(ValueKind kind, std::vector<ValueRef> items, SourceId source = kNoSource) : Value(kind, source), items(std::move(items)) {}
+  SequenceValue(ValueKind kind, std::vector<ValueRef> items, SourceId source = kNoSource)
+      : Value(kind, source), items(std::move(items)) {}
 };
 struct DictValue : Value {
   std::vector<std::pair<PyRef, ValueRef>> items;  // insertion order; keys are constants
+  PyRef object;                                   // the existing dict that null items are read from
+  bool keys_guarded = false;                      // kDictKeys was added: order and absence are facts
   bool mutated = false;
   explicit DictValue(SourceId source = kNoSource) : Value(ValueKind::kDict, source) {}
 };
@@ -80,44 +93,87 @@ struct SliceValue : Value {
 };
 struct RangeValue : Value {
   SymInt start, stop, step;
-  RangeValue(SymInt start, SymInt stop, SymInt step) : Value(ValueKind::kRange), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
+  RangeValue(SymInt start, SymInt stop, SymInt step)
+      : Value(ValueKind::kRange), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
 };
+
+class GeneratorFrame;  // symbolic_interpreter.h: a suspended activation
+
+// An iterator pulls its items when asked, as Python's do, so that loops that change what they iterate see the change.
 struct IteratorValue : Value {
-  std::vector<ValueRef> remaining;  // items still to come (finite iterables only)
+  enum class Of : uint8_t {
+    kItems,      // `remaining` from `next` on
+    kList,       // subject[next], read live
+    kRange,      // start + next * step of subject
+    kZip,        // one item of each child
+    kEnumerate,  // (counter + next, item of child 0)
+    kMap,        // subject(items of the children)
+    kFilter,     // items of child 0 for which subject (None: the item itself) is true
+    kGenerator,  // frame
+    kOpaque,     // iter(subject), length unknown: the loop stays in Python
+  } of = Of::kItems;
+  std::vector<ValueRef> remaining;
   size_t next = 0;
+  ValueRef subject;
+  std::vector<ValueRef> children;
+  SymInt counter = 0;
+  std::shared_ptr<GeneratorFrame> frame;
+  bool exhausted = false;
   IteratorValue() : Value(ValueKind::kIterator) {}
 };
 struct FunctionValue : Value {
-  PyRef function;                    // existing function object, or empty when made here
-  PyRef code;                        // code object
-  std::vector<ValueRef> closure;     // CellValues
+  PyRef function;                // existing function object, or empty when made here
+  PyRef code;                    // code object
+  std::vector<ValueRef> closure; // CellValues
   std::vector<ValueRef> defaults;
   std::vector<std::pair<std::string, ValueRef>> kwdefaults;
-  PyRef globals;                     // dict of the function
+  PyRef globals;                 // dict of the function
+  SourceId globals_source = kNoSource;  // of `globals`; kNoSource: those of the captured frame, or not known
+  bool resolved = false;         // closure and defaults of an existing function were read
   explicit FunctionValue(SourceId source = kNoSource) : Value(ValueKind::kFunction, source) {}
 };
 struct BoundMethodValue : Value {
   ValueRef function, self;
-  BoundMethodValue(ValueRef function, ValueRef self) : Value(ValueKind::kBoundMethod), function(std::move(function)), self(std::move(self)) {}
+  BoundMethodValue(ValueRef function, ValueRef self)
+      : Value(ValueKind::kBoundMethod), function(std::move(function)), self(std::move(self)) {}
 };
 struct ArrayMethodValue : Value {
   ValueRef array;
   std::string name;
-  ArrayMethodValue(ValueRef array, std::string name) : Value(ValueKind::kArrayMethod), array(std::move(array)), name(std::move(name)) {}
+  ArrayMethodValue(ValueRef array, std::string name)
+      : Value(ValueKind::kArrayMethod), array(std::move(array)), name(std::move(name)) {}
+};
+struct BuiltinMethodValue : Value {
+  ValueRef self;
+  std::string name;
+  BuiltinMethodValue(ValueRef self, std::string name)
+      : Value(ValueKind::kBuiltinMethod), self(std::move(self)), name(std::move(name)) {}
+};
+struct PartialValue : Value {
+  ValueRef function;
+  std::vector<ValueRef> positional;
+  std::vector<std::pair<std::string, ValueRef>> keyword;
+  PyRef made_from;  // functools.partial when made here
+  explicit PartialValue(SourceId source = kNoSource) : Value(ValueKind::kPartial, source) {}
 };
 struct CellValue : Value {
   ValueRef contents;  // null when empty
+  bool loaded = true; // false: `contents` of an existing cell was not read yet
   bool mutated = false;
-  explicit CellValue(ValueRef contents, SourceId source = kNoSource) : Value(ValueKind::kCell, source), contents(std::move(contents)) {}
+  PyRef cell;         // the existing cell
+  explicit CellValue(ValueRef contents, SourceId source = kNoSource)
+      : Value(ValueKind::kCell, source), contents(std::move(contents)) {}
 };
 struct InstanceValue : Value {
   PyRef object;
   std::vector<std::pair<std::string, ValueRef>> written;  // attributes stored during capture, in order
-  explicit InstanceValue(PyRef object, SourceId source) : Value(ValueKind::kInstance, source), object(std::move(object)) {}
+  explicit InstanceValue(PyRef object, SourceId source)
+      : Value(ValueKind::kInstance, source), object(std::move(object)) {}
 };
 struct UnknownValue : Value {
   PyRef object;  // may be empty
-  explicit UnknownValue(PyRef object, SourceId source = kNoSource) : Value(ValueKind::kUnknown, source), object(std::move(object)) {}
+  explicit UnknownValue(PyRef object, SourceId source = kNoSource)
+      : Value(ValueKind::kUnknown, source), object(std::move(object)) {}
 };
 
 template <class T>
@@ -125,7 +181,19 @@ T* value_cast(const ValueRef& value, ValueKind kind) {
   return value && value->kind == kind ? static_cast<T*>(value.get()) : nullptr;
 }
 inline ArrayValue* as_array(const ValueRef& v) { return value_cast<ArrayValue>(v, ValueKind::kArray); }
-inline ConstantValue* as_constant(const ValueRef& v) { return value_cast<ConstantValue>(v, ValueKind::kConstant); }
+inline ConstantValue* as_constant(const ValueRef& v) {
+  return value_cast<ConstantValue>(v, ValueKind::kConstant);
+}
 inline SymIntValue* as_sym_int(const ValueRef& v) { return value_cast<SymIntValue>(v, ValueKind::kSymInt); }
+inline SequenceValue* as_tuple(const ValueRef& v) { return value_cast<SequenceValue>(v, ValueKind::kTuple); }
+inline SequenceValue* as_list(const ValueRef& v) { return value_cast<SequenceValue>(v, ValueKind::kList); }
+inline SequenceValue* as_set(const ValueRef& v) { return value_cast<SequenceValue>(v, ValueKind::kSet); }
+inline SequenceValue* as_tuple_or_list(const ValueRef& v) { return as_tuple(v) ? as_tuple(v) : as_list(v); }
+inline DictValue* as_dict(const ValueRef& v) { return value_cast<DictValue>(v, ValueKind::kDict); }
+inline RangeValue* as_range(const ValueRef& v) { return value_cast<RangeValue>(v, ValueKind::kRange); }
+inline FunctionValue* as_function(const ValueRef& v) { return value_cast<FunctionValue>(v, ValueKind::kFunction); }
+inline InstanceValue* as_instance(const ValueRef& v) { return value_cast<InstanceValue>(v, ValueKind::kInstance); }
+inline UnknownValue* as_unknown(const ValueRef& v) { return value_cast<UnknownValue>(v, ValueKind::kUnknown); }
+inline CellValue* as_cell(const ValueRef& v) { return value_cast<CellValue>(v, ValueKind::kCell); }
 
 }  // namespace suture
