@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cpython/code_object.h"
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"
 #include "driver/compile_frame.h"
@@ -77,12 +78,21 @@ Result<PyRef> Compiler::compile_child(PyView function, const std::string& kind, 
 
 Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameRecord> frame) {
   frame->id = next_frame_++;
+  if (auto code = code_view(function_code(function)); code.ok()) {
+    frame->function = code->qualname;
+    frame->file = code->filename;
+    frame->line = code->first_line;
+  }
   std::erase_if(records_, [](const auto& entry) { return entry.second.expired(); });
   records_[frame->id] = frame;
-  CompileFn compile_fn = [this, frame](CodeCache& cache, const FrameInput& input) {
+  // A record may outlive its callable (parents keep the records of their children): it then has no cache.
+  std::shared_ptr<void> unlink(frame.get(), [frame](void*) { frame->cache = nullptr; });
+  CompileFn compile_fn = [this, frame, unlink](CodeCache& cache, const FrameInput& input) {
     return compile_frame(cache, input, *frame, *this);
   };
   auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id, frame->kind);
+  cache->profile_when(&profiling);
+  frame->cache = cache.get();
   PyRef callable = make_jit_callable(function, std::move(cache));
   if (!callable) return Error::python("compile");
   if (PyRef weak = PyRef::steal(PyWeakref_NewRef(callable.get(), nullptr))) {
@@ -95,20 +105,23 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   return callable;
 }
 
+void Compiler::reset(CodeCache& cache) {
+  cache.reset();
+  auto frame = record(cache.frame_id());
+  if (!frame) return;
+  frame->dynamic = {};
+  frame->dynamic.mode = frame->options.dynamic;
+  frame->compiles = 0;
+  frame->events.clear();
+  frame->children.clear();
+}
+
 void Compiler::reset() {
-  for (const PyRef& weak : live_callables_) {
-    PyView callable = PyWeakref_GetObject(weak.get());
-    if (callable == Py_None) continue;
-    if (auto* cache = dynamic_cast<CodeCache*>(jit_callable_state(callable))) {
-      PyRef alive = PyRef::borrow(callable);
-      cache->reset();
-      if (auto frame = record(cache->frame_id())) {
-        frame->dynamic = DynamicPlan{.mode = frame->options.dynamic};
-        frame->compiles = 0;
-        frame->events.clear();
-        frame->children.clear();
-      }
-    }
+  const std::vector<PyRef> weak_references =
+      live_callables_;  // resetting frees children, which edits the list
+  for (const PyRef& weak : weak_references) {
+    PyRef callable = PyRef::borrow(PyWeakref_GetObject(weak.get()));
+    if (callable.get() != Py_None) reset(static_cast<CodeCache&>(*jit_callable_state(callable.get())));
   }
 }
 

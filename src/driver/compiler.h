@@ -57,6 +57,7 @@ class Compiler {
   // Events of a callable and of everything it made, in order of time.
   std::vector<Event> family_events(int frame_id) const;
   void reset();
+  void reset(CodeCache& cache);
   // Writes what is known about an internal error into the cache directory; path, or "" when it could not be
   // written.
   std::string save_failure(const CompileId& id, const Error& error) const;
@@ -66,6 +67,7 @@ class Compiler {
   Marks marks;
   BindingHooks hooks;
   int numpy_minor = 3;
+  bool profiling = false;  // caches add up call times
 
  private:
   Result<PyRef> make_callable(PyView function, std::shared_ptr<FrameRecord> record);

@@ -8,13 +8,17 @@
 #include <vector>
 
 #include "driver/compile_context.h"
+#include "runtime/code_cache.h"
 #include "trace/event.h"
 
 namespace suture {
 
 struct FrameRecord {
   int id = 0;
-  std::string kind;  // "function" | "resume" | "iteration" | "callee"
+  std::string kind;            // "function" | "resume" | "iteration" | "callee"
+  std::string function, file;  // of the code object
+  int line = 0;
+  const CodeCache* cache = nullptr;  // null once the callable is gone
   FrameOptions options;
   DynamicPlan dynamic;  // grows: a size that varied once stays symbolic
   int compiles = 0;

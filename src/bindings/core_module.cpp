@@ -1,0 +1,194 @@
+// Module suture._core. The interface is documented in python/suture/_core.pyi.
+#include "bindings/core_module.h"
+
+#include <dlfcn.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <optional>
+
+#include "cpython/code_object.h"
+#include "cpython/jit_callable.h"
+#include "cpython/numpy_api.h"
+#include "cpython/objects.h"
+#include "runtime/compiled_graph.h"
+#include "toolchain/toolchain.h"
+
+namespace suture {
+
+Compiler& compiler() {
+  static auto* instance = new Compiler();  // never freed: compiled callables may outlive the module at exit
+  return *instance;
+}
+
+void raise(const Error& error) {
+  if (error.kind == ErrorKind::kPython) throw nb::python_error();
+  if (error.kind == ErrorKind::kUnsupported) throw nb::value_error(error.message.c_str());
+  throw std::runtime_error(error.step + ": " + error.message);
+}
+
+namespace {
+
+std::string plugin_path() {
+  Dl_info where;
+  if (!dladdr(reinterpret_cast<const void*>(&plugin_path), &where) || !where.dli_fname) return "";
+  std::string path = where.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + "libsuture_toolchain.so";
+}
+
+DynamicMode dynamic_mode(std::optional<bool> dynamic) {
+  if (!dynamic) return DynamicMode::kAutomatic;
+  return *dynamic ? DynamicMode::kAlways : DynamicMode::kNever;
+}
+
+std::shared_ptr<const Options> overridden_options(const nb::object& options) {
+  if (options.is_none()) return nullptr;
+  auto result = std::make_shared<Options>(compiler().options);
+  for (auto [name, value] : nb::cast<nb::dict>(options))
+    value_or_raise(result->set(nb::cast<std::string>(name), nb::cast<std::string>(nb::str(value))));
+  return result;
+}
+
+nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, const std::string& backend,
+                   nb::object backend_callable, const std::string& numerics, nb::object options) {
+  if (numerics != "exact" && numerics != "fast")
+    throw nb::value_error(("numerics is 'exact' or 'fast', not '" + numerics + "'").c_str());
+  FrameOptions frame;
+  frame.fullgraph = fullgraph;
+  frame.dynamic = dynamic_mode(dynamic);
+  frame.backend = backend;
+  if (!backend_callable.is_none()) frame.backend_callable = PyRef::borrow(backend_callable.ptr());
+  frame.numerics = numerics;
+  frame.overrides = overridden_options(options);
+  PyRef callable = value_or_raise(compiler().compile(fn.ptr(), std::move(frame)));
+  return nb::steal<nb::object>(callable.release());
+}
+
+// --- events
+// ------------------------------------------------------------------------------------------------------------
+
+uint64_t event_mask(const nb::object& names) {
+  if (names.is_none()) return ~uint64_t{0};
+  uint64_t mask = 0;
+  for (nb::handle name : names) {
+    const std::string wanted = nb::cast<std::string>(name);
+    bool found = false;
+    for (const EventInfo& event : all_events()) {
+      if (event.name != wanted) continue;
+      mask |= uint64_t{1} << static_cast<int>(event.id);
+      found = true;
+    }
+    if (!found) throw nb::value_error(("no event is named '" + wanted + "'").c_str());
+  }
+  return mask;
+}
+
+int subscribe(nb::object names, nb::object callback) {
+  return compiler().trace.subscribe(event_mask(names), [callback](const Event& event) {
+    // Events may be emitted while a Python exception is on its way; it must come out unchanged.
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    nb::str line = text(to_json_line(event));
+    PyObject* result = PyObject_CallOneArg(callback.ptr(), line.ptr());
+    if (!result) PyErr_WriteUnraisable(callback.ptr());
+    Py_XDECREF(result);
+    PyErr_Restore(type, value, traceback);
+  });
+}
+
+void mark(const nb::object& array, int dim, std::optional<int64_t> min, std::optional<int64_t> max) {
+  value_or_raise(compiler().marks.mark_dynamic(array.ptr(), dim, min.value_or(2), max.value_or(INT64_MAX)));
+}
+
+void bind_events(nb::module_& module) {
+  module.def("subscribe", &subscribe, nb::arg("events").none(), nb::arg("callback"));
+  module.def("unsubscribe", [](int token) { compiler().trace.unsubscribe(token); });
+}
+
+void bind_callables(nb::module_& module) {
+  module.def("compile", &compile, nb::arg("fn"), nb::kw_only(), nb::arg("fullgraph") = false,
+             nb::arg("dynamic") = nb::none(), nb::arg("backend") = "native",
+             nb::arg("backend_callable") = nb::none(), nb::arg("numerics") = "exact",
+             nb::arg("options") = nb::none());
+  module.def("is_compiled", [](nb::handle object) { return is_jit_callable(object.ptr()); });
+  module.def("wrapped", [](nb::handle object) {
+    if (!is_jit_callable(object.ptr()))
+      throw nb::type_error("expected a function compiled by suture.compile");
+    return nb::borrow<nb::object>(jit_callable_function(object.ptr()));
+  });
+  module.def("reset", [] { compiler().reset(); });
+  module.def("mark_dynamic", &mark, nb::arg("array"), nb::arg("dim"), nb::arg("min") = nb::none(),
+             nb::arg("max") = nb::none());
+  module.def(
+      "mark_static",
+      [](nb::object array, int dim) { value_or_raise(compiler().marks.mark_static(array.ptr(), dim)); },
+      nb::arg("array"), nb::arg("dim"));
+  module.def("profile", [](bool enable) { compiler().profiling = enable; });
+  module.def("register_exceptions", [](nb::object graph_break, nb::object internal_error) {
+    compiler().hooks.graph_break_type = PyRef::borrow(graph_break.ptr());
+    compiler().hooks.internal_error_type = PyRef::borrow(internal_error.ptr());
+  });
+  module.def("settings", [](nb::handle object) {
+    if (!is_jit_callable(object.ptr()))
+      throw nb::type_error("expected a function compiled by suture.compile");
+    auto record = compiler().record(static_cast<CodeCache&>(*jit_callable_state(object.ptr())).frame_id());
+    if (!record) throw nb::value_error("this callable has no record");
+    const FrameOptions& options = record->options;
+    nb::dict result;
+    result["fullgraph"] = options.fullgraph;
+    result["dynamic"] = options.dynamic == DynamicMode::kAutomatic
+                            ? nb::none()
+                            : nb::object(nb::bool_(options.dynamic == DynamicMode::kAlways));
+    result["backend"] = text(options.backend);
+    result["backend_callable"] = options.backend_callable
+                                     ? nb::borrow<nb::object>(options.backend_callable.get())
+                                     : nb::object(nb::none());
+    result["numerics"] = text(options.numerics);
+    nb::object changed = nb::none();
+    if (options.overrides) {
+      nb::dict values;
+      for (const OptionInfo& o : all_options())
+        if (options.overrides->text(o.name) != compiler().options.text(o.name))
+          values[nb::str(std::string(o.name).c_str())] = text(options.overrides->text(o.name));
+      changed = values;
+    }
+    result["options"] = changed;
+    return result;
+  });
+}
+
+void bind_toolchain(nb::module_& module) {
+  module.def("plugin_path", &plugin_path);
+  module.def("cache_directory", [] { return compiler().cache_directory(); });
+}
+
+int numpy_minor() {
+  nb::object version = nb::module_::import_("numpy").attr("__version__");
+  const std::string text = nb::cast<std::string>(version);
+  return std::atoi(text.c_str() + text.find('.') + 1);
+}
+
+}  // namespace
+}  // namespace suture
+
+NB_MODULE(_core, module) {
+  using namespace suture;
+  value_or_raise(import_numpy());
+  value_or_raise(register_jit_callable_type(module.ptr()));
+  value_or_raise(register_compiled_graph_type(module.ptr()));
+  compiler().hooks.make_graph_object = &make_graph_object;
+  compiler().hooks.make_interpreter = &make_interpreter;
+  compiler().hooks.plugin_path = plugin_path();
+  compiler().numpy_minor = numpy_minor();
+
+  module.attr("version") = SUTURE_VERSION;
+  module.attr("schema_version") = kEventSchemaVersion;
+  module.def("supported_python", [] { return has_opcode_table(running_python_version()); });
+  module.def("supported_versions", [] { return std::vector<std::string>{"3.11"}; });
+  bind_callables(module);
+  bind_events(module);
+  bind_status(module);
+  bind_tables(module);
+  bind_graph(module);
+  bind_toolchain(module);
+}

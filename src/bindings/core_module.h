@@ -1,0 +1,42 @@
+// What the files of module suture._core share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "base/result.h"
+#include "driver/compiler.h"
+#include "graph/graph.h"
+
+namespace nb = nanobind;
+
+namespace suture {
+
+// Made when the module is imported; lives as long as the process, because compiled callables refer to it.
+Compiler& compiler();
+
+// Raises ValueError (kUnsupported), RuntimeError (kInternal) or the Python exception that is already set.
+[[noreturn]] void raise(const Error& error);
+template <class T>
+T value_or_raise(Result<T> result) {
+  if (!result.ok()) raise(result.error());
+  return std::move(result).value();
+}
+
+void bind_graph(nb::module_& module);   // class Graph
+void bind_status(nb::module_& module);  // status, explain_records
+void bind_tables(nb::module_& module);  // option, event, break, guard, op tables
+
+Result<PyRef> make_graph_object(const Graph& graph);
+Result<PyRef> make_interpreter(const Graph& captured, const Graph& lowered);
+
+inline nb::str text(const std::string& s) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "backslashreplace"));
+}
+
+}  // namespace suture

@@ -1,0 +1,113 @@
+// The tables of the compiler, for docs, completion, tests and the command line.
+#include <string>
+
+#include "bindings/core_module.h"
+#include "capture/graph_break.h"
+#include "driver/options.h"
+#include "guard/guard.h"
+#include "ops/op_info.h"
+#include "trace/event.h"
+
+namespace suture {
+namespace {
+
+const char* kind_name(OpKind kind) {
+  switch (kind) {
+    case OpKind::Input: return "Input";
+    case OpKind::Elementwise: return "Elementwise";
+    case OpKind::Reduce: return "Reduce";
+    case OpKind::View: return "View";
+    case OpKind::Create: return "Create";
+    case OpKind::Contract: return "Contract";
+    case OpKind::Effect: return "Effect";
+  }
+  return "?";
+}
+
+const char* level_name(OpLevel level) {
+  switch (level) {
+    case OpLevel::Prim: return "Prim";
+    case OpLevel::Composite: return "Composite";
+    case OpLevel::Extern: return "Extern";
+  }
+  return "?";
+}
+
+nb::list op_table() {
+  nb::list table;
+  for (const OpInfo& op : all_ops()) {
+    nb::dict row;
+    row["enumerator"] = std::string(op.enumerator);
+    row["name"] = std::string(op.name);
+    row["kind"] = kind_name(op.kind);
+    row["level"] = level_name(op.level);
+    row["arity"] = op.arity;
+    row["numpy"] = std::string(op.numpy);
+    row["ulp64"] = op.ulp64;
+    row["ulp32"] = op.ulp32;
+    row["doc"] = std::string(op.doc);
+    table.append(row);
+  }
+  return table;
+}
+
+nb::list option_table() {
+  nb::list table;
+  for (const OptionInfo& o : all_options())
+    table.append(nb::make_tuple(std::string(o.name), std::string(o.type), std::string(o.default_text),
+                                std::string(o.env), std::string(o.doc)));
+  return table;
+}
+
+nb::list event_table() {
+  nb::list table;
+  for (const EventInfo& e : all_events())
+    table.append(nb::make_tuple(std::string(e.name), std::string(e.doc)));
+  return table;
+}
+
+nb::list event_field_table() {
+  nb::list table;
+  for (const EventFieldInfo& f : all_event_fields())
+    table.append(nb::make_tuple(std::string(info(f.event).name), std::string(f.field), std::string(f.type),
+                                std::string(f.doc)));
+  return table;
+}
+
+nb::list break_table() {
+  nb::list table;
+  for (const BreakReasonInfo& b : all_break_reasons())
+    table.append(nb::make_tuple(std::string(b.code), std::string(b.enumerator), std::string(b.title),
+                                std::string(b.explanation), std::string(b.hint)));
+  return table;
+}
+
+nb::list guard_table() {
+  nb::list table;
+#define SUTURE_GUARD(id, name, check, sentence) table.append(nb::make_tuple(name, check, sentence));
+#include "guard/guards.def"
+  return table;
+}
+
+}  // namespace
+
+void bind_tables(nb::module_& module) {
+  module.def("op_table", &op_table);
+  module.def("option_table", &option_table);
+  module.def("event_table", &event_table);
+  module.def("event_field_table", &event_field_table);
+  module.def("break_table", &break_table);
+  module.def("guard_table", &guard_table);
+  module.def("get_option", [](const std::string& name) {
+    const auto& options = all_options();
+    for (const OptionInfo& o : options)
+      if (o.name == name) return compiler().options.text(name);
+    raise(Error::unsupported("options", "unknown option '" + name + "'"));
+  });
+  module.def("set_option", [](const std::string& name, std::string value) {
+    value_or_raise(compiler().options.set(name, std::move(value)));
+  });
+  module.def("option_problems", [] { return compiler().options.problems(); });
+}
+
+}  // namespace suture
