@@ -4,12 +4,16 @@
 //   SymInt   immutable value: a constant, or a canonical sum of (coefficient * product of atoms).
 //            An atom is a symbol or an opaque floordiv/mod/min/max/negation-free call over SymInts.
 //            Canonical means: two SymInts that are equal as polynomials compare equal with ==.
-//   ShapeEnv owns the symbols of one compile: name, hint (the value in this call), range, and the relations that capture
-//            relied on. Asking a question about symbols (`eq`, `lt`, ...) answers from ranges when provable, otherwise
-//            from the hints, and then RECORDS the relation, so that it becomes a guard.
+//   ShapeEnv owns the symbols of one compile: name, hint (the value in this call), range, and the relations
+//   that capture
+//            relied on. Asking a question about symbols (`eq`, `lt`, ...) answers from ranges when provable,
+//            otherwise from the hints, and then RECORDS the relation, so that it becomes a guard.
 // Invariants
-//   - Arithmetic is exact on int64 (overflow makes the operation return an error in debug, never wraps in a shape).
-//   - Symbols that stand for sizes have range >= 2: sizes 0 and 1 are always static, because broadcasting depends on them.
+//   - Arithmetic is exact on int64. A result that does not fit (or divides by zero) is the undefined value:
+//   it stays undefined
+//     through further arithmetic, equals nothing, proves nothing, and `defined()` is false.
+//   - Symbols that stand for sizes have range >= 2: sizes 0 and 1 are always static, because broadcasting
+//   depends on them.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +38,23 @@ class SymInt {
   SymInt(int64_t constant = 0);  // NOLINT: implicit on purpose, sizes are written as plain integers
   static SymInt symbol(SymbolId id);
 
+  static SymInt undefined();
+
+  bool defined() const;
   bool is_constant() const { return poly_ == nullptr; }
   std::optional<int64_t> constant() const;
-  std::optional<SymbolId> as_symbol() const;  // set when the expression is exactly one symbol
-  void collect_symbols(std::vector<SymbolId>& out) const;
+  std::optional<SymbolId> as_symbol() const;               // set when the expression is exactly one symbol
+  void collect_symbols(std::vector<SymbolId>& out) const;  // ascending, each once
+  // Every symbol s replaced by values[s]; symbols beyond the end stay.
+  SymInt substitute(std::span<const SymInt> values) const;
 
-  int64_t evaluate(std::span<const int64_t> symbol_values) const;  // indexed by SymbolId
-  std::string str() const;                                         // "2*s0 + 1"; also valid C++ and Python for + - *
-  std::string cpp(std::span<const std::string> symbol_names) const;  // C++ text; names indexed by SymbolId
+  // Values indexed by SymbolId. Saturates where the exact value does not fit; division by zero gives 0.
+  int64_t evaluate(std::span<const int64_t> symbol_values) const;
+  std::string str() const;  // Python over symbol names: "2*s0 + 1", "s0 // 2", "min(s0, 8)"
+  // C++ text; names indexed by SymbolId. Division and selection call sym_floordiv, sym_mod, sym_min, sym_max
+  // of the prelude.
+  std::string cpp(std::span<const std::string> symbol_names) const;
+  std::string python(std::span<const std::string> symbol_names) const;  // str() with other names
   uint64_t hash() const;
 
   friend bool operator==(const SymInt& a, const SymInt& b);
@@ -60,8 +73,10 @@ class SymInt {
   std::shared_ptr<const Poly> poly_;  // null for constants
 };
 
-SymInt floordiv(const SymInt& a, const SymInt& b);  // Python's floor division
-SymInt mod(const SymInt& a, const SymInt& b);       // Python's modulo
+// Python's floor division and modulo. b must not be able to become 0 (the caller has asked): a*b // b is
+// simplified to a.
+SymInt floordiv(const SymInt& a, const SymInt& b);
+SymInt mod(const SymInt& a, const SymInt& b);
 SymInt sym_min(const SymInt& a, const SymInt& b);
 SymInt sym_max(const SymInt& a, const SymInt& b);
 // Product of all; 1 when empty.
@@ -76,6 +91,14 @@ struct ShapeFact {
   UserSpan where;
   std::string str() const;  // "s0 + 1 <= 64"
   bool holds(std::span<const int64_t> symbol_values) const;
+  friend bool operator==(const ShapeFact&, const ShapeFact&) = default;
+};
+
+// Closed interval; INT64_MIN and INT64_MAX stand for unbounded.
+struct Interval {
+  int64_t lo = INT64_MIN;
+  int64_t hi = INT64_MAX;
+  friend bool operator==(const Interval&, const Interval&) = default;
 };
 
 struct SymbolInfo {
@@ -85,6 +108,7 @@ struct SymbolInfo {
   int64_t min = 2;
   int64_t max = INT64_MAX;
   bool is_size = true;  // false: a Python int argument or a stride (any value)
+  friend bool operator==(const SymbolInfo&, const SymbolInfo&) = default;
 };
 
 class ShapeEnv {
@@ -94,7 +118,9 @@ class ShapeEnv {
   const std::vector<ShapeFact>& facts() const { return facts_; }
   std::vector<int64_t> hints() const;
   int64_t hint(const SymInt& e) const;
-  void set_place(const UserSpan& place) { place_ = place; }  // user line blamed for facts recorded from now on
+  void set_place(const UserSpan& place) {
+    place_ = place;
+  }  // user line blamed for facts recorded from now on
 
   // Questions. Proven answers record nothing; others are answered by the hint and recorded.
   bool eq(const SymInt& a, const SymInt& b);
@@ -104,12 +130,31 @@ class ShapeEnv {
   int64_t specialize(const SymInt& e);
   // Answers only when provable from ranges and algebra; records nothing.
   std::optional<bool> proves(Relation relation, const SymInt& a, const SymInt& b) const;
+  // Text over the symbols' sources, for messages: "x.shape[0] + 1".
   std::string names_to_text(const SymInt& e) const;
+  // The same value in fewer symbols and atoms, using ranges and the facts recorded so far.
+  SymInt simplify(const SymInt& e) const;
+  Interval range(const SymInt& e) const;
+  // Adds a fact that is already known to be a guard (parse.h restores graphs with it).
+  void assume(ShapeFact fact);
+
+  friend bool operator==(const ShapeEnv& a, const ShapeEnv& b) {
+    return a.symbols_ == b.symbols_ && a.facts_ == b.facts_;
+  }
 
  private:
   bool ask(Relation relation, const SymInt& a, const SymInt& b);
+  void learn(const ShapeFact& fact);
+  void learn_equality(const SymInt& difference);
+  void refine_symbol_ranges(const ShapeFact& fact);
   std::vector<SymbolInfo> symbols_;
   std::vector<ShapeFact> facts_;
+  // Derived from symbols_ and facts_ to answer questions; never read elsewhere.
+  std::vector<Interval> ranges_;  // per symbol, narrowed by facts
+  std::vector<SymInt>
+      replacements_;  // per symbol: what equality facts say it equals (itself when nothing is known)
+  std::vector<int64_t> hints_;
+  bool replaced_ = false;
   UserSpan place_;
 };
 
