@@ -1,0 +1,50 @@
+// Explanation: one callable, explained from its recorded events.
+//
+// Counts are counts of things that happened: graph_break_count is the number of break places, never graphs -
+// 1; op_count counts every op of every graph, methods included. A frame that was compiled several times shows
+// its newest graph, with the number of compiles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "toolbox/model/status.h"
+#include "toolbox/model/text.h"
+#include "toolbox/model/trace_model.h"
+
+namespace suture::toolbox {
+
+struct ExplainedGraph {
+  const FrameModel* frame;
+  const CompileModel* compile;
+};
+
+class Explanation {
+ public:
+  Explanation(std::vector<std::string> lines, std::vector<CallableStatus> statuses, SourceLine source_line);
+  Explanation(const Explanation&) = delete;
+  Explanation& operator=(const Explanation&) = delete;
+
+  const TraceModel& model() const { return model_; }
+  std::vector<ExplainedGraph> graphs() const;
+  size_t op_count() const;
+  // Times a break was crossed at run time: calls of its resume functions; -1 without a status.
+  int64_t crossings(const BreakModel& record) const;
+  const SourceLine& source_line() const { return source_line_; }
+  const std::vector<CallableStatus>& statuses() const { return statuses_; }
+
+ private:
+  TraceModel model_;
+  std::vector<CallableStatus> statuses_;
+  SourceLine source_line_;
+};
+
+std::string explanation_json(const Explanation& explanation);
+std::string explanation_text(const Explanation& explanation);
+
+// Calls of the frames named in a comma list of resume functions that lie in `file`.
+int64_t calls_of_resume_functions(const std::vector<CallableStatus>& statuses, const std::string& resume,
+                                  const std::string& file);
+std::vector<std::string> split_names(std::string_view comma_list);
+
+}  // namespace suture::toolbox

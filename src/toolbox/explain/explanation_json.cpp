@@ -1,0 +1,192 @@
+// Schema suture.explain/1. Additions keep the number, changes of meaning raise it.
+#include <map>
+
+#include "base/json_writer.h"
+#include "toolbox/explain/explanation.h"
+
+namespace suture::toolbox {
+namespace {
+
+void write_header(JsonWriter& json, const Explanation& explanation) {
+  json.field("schema", "suture.explain/1");
+  if (!explanation.statuses().empty()) {
+    const CallableStatus& status = explanation.statuses().front();
+    json.field("function", status.function).field("file", status.file).field("line", status.line);
+    json.field("backend", status.backend).field("numerics", status.numerics);
+  }
+  json.field("graph_count", explanation.graphs().size());
+  json.field("graph_break_count", explanation.model().breaks.size());
+  json.field("op_count", explanation.op_count());
+}
+
+void write_graphs(JsonWriter& json, const Explanation& explanation) {
+  json.key("graphs").begin_array();
+  for (const ExplainedGraph& item : explanation.graphs()) {
+    const GraphModel& graph = item.compile->graph;
+    json.begin_object();
+    json.field("name", graph.name)
+        .field("function", item.frame->function)
+        .field("compile_id", item.compile->id);
+    json.field("file", item.frame->file).field("line", item.frame->line).field("kind", item.frame->kind);
+    json.field("compiles", item.frame->compiles.size()).field("op_count", graph.ops.size());
+    json.key("ops").begin_array();
+    for (const OpModel& op : graph.ops)
+      json.begin_object().field("name", op.name).field("line", op.line).end_object();
+    json.end_array().field("code", graph.code).field("text", graph.text).end_object();
+  }
+  json.end_array();
+  json.key("ops_per_graph").begin_array();
+  for (const ExplainedGraph& item : explanation.graphs()) {
+    json.begin_array();
+    for (const OpModel& op : item.compile->graph.ops) json.value(op.name);
+    json.end_array();
+  }
+  json.end_array();
+}
+
+void write_breaks(JsonWriter& json, const Explanation& explanation) {
+  json.key("break_reasons").begin_array();
+  for (const BreakModel& record : explanation.model().breaks) {
+    std::string source = explanation.source_line()
+                             ? explanation.source_line()(record.file, static_cast<int>(record.line))
+                             : "";
+    while (!source.empty() && (source.back() == '\n' || source.back() == '\r')) source.pop_back();
+    json.begin_object();
+    json.field("reason_id", record.reason_id)
+        .field("reason", record.reason)
+        .field("explanation", record.explanation);
+    json.list("hints", record.hints).field("function", record.function).field("file", record.file);
+    json.field("line", record.line).field("column", record.column).field("end_column", record.end_column);
+    json.field("source", source).list("resume", split_names(record.resume)).field("hits", record.hits);
+    json.field("crossings", explanation.crossings(record)).end_object();
+  }
+  json.end_array();
+}
+
+void write_guards_and_recompiles(JsonWriter& json, const Explanation& explanation) {
+  json.key("guards").begin_array();
+  for (const FrameModel& frame : explanation.model().frames) {
+    if (frame.compiles.empty()) continue;
+    const CompileModel& newest = frame.compiles.back();
+    for (const GuardModel& guard : newest.guards) {
+      json.begin_object().field("check", guard.check).field("source", guard.source).field("kind", guard.kind);
+      json.field("place", guard.place)
+          .field("function", frame.function)
+          .field("compile_id", newest.id)
+          .end_object();
+    }
+  }
+  json.end_array();
+  json.key("recompiles").begin_array();
+  for (const FrameModel& frame : explanation.model().frames)
+    for (const CompileModel& compile : frame.compiles)
+      for (const RecompileModel& recompile : compile.recompiles) {
+        json.begin_object().field("function", recompile.function).field("file", recompile.file);
+        json.field("line", recompile.line).field("compile_id", compile.id);
+        json.list("failures", recompile.failures).field("ms", compile.ms).end_object();
+      }
+  json.end_array();
+}
+
+void write_kernels(JsonWriter& json, const Explanation& explanation) {
+  json.key("kernels").begin_array();
+  for (const ExplainedGraph& item : explanation.graphs())
+    for (const KernelModel& kernel : item.compile->kernels) {
+      json.begin_object()
+          .field("name", kernel.name)
+          .field("signature", kernel.signature)
+          .field("path", kernel.path);
+      json.field("graph", kernel.graph).field("function", kernel.function);
+      json.list("ops", split_names(kernel.ops)).list("lines", split_names(kernel.lines)).end_object();
+    }
+  json.end_array();
+}
+
+void write_phases(JsonWriter& json, const std::vector<std::pair<std::string, double>>& phases) {
+  json.key("phases").begin_object();
+  for (const auto& [phase, ms] : phases) json.field(phase, ms);
+  json.end_object();
+}
+
+void write_compile_times(JsonWriter& json, const Explanation& explanation) {
+  double total = 0;
+  std::map<std::string, double> sums;
+  json.key("compile_times").begin_object().key("frames").begin_array();
+  for (const FrameModel& frame : explanation.model().frames)
+    for (const CompileModel& compile : frame.compiles) {
+      if (!compile.done) continue;
+      total += compile.ms;
+      for (const auto& [phase, ms] : compile.phases) sums[phase] += ms;
+      json.begin_object()
+          .field("compile_id", compile.id)
+          .field("function", frame.function)
+          .field("ms", compile.ms);
+      write_phases(json, compile.phases);
+      json.end_object();
+    }
+  json.end_array().field("total_ms", total);
+  write_phases(json, {sums.begin(), sums.end()});
+  json.end_object();
+}
+
+void write_skips(JsonWriter& json, const Explanation& explanation) {
+  json.key("skipped").begin_array();
+  for (const SkipModel& skip : explanation.model().skips) {
+    json.begin_object().field("function", skip.function).field("file", skip.file).field("line", skip.line);
+    json.field("reason_id", skip.reason_id)
+        .field("reason", skip.reason)
+        .field("explanation", skip.explanation);
+    json.list("hints", skip.hints).end_object();
+  }
+  json.end_array();
+  json.key("recompile_limits").begin_array();
+  for (const LimitModel& limit : explanation.model().limits)
+    json.begin_object()
+        .field("function", limit.function)
+        .field("limit", limit.limit)
+        .list("reasons", limit.reasons)
+        .end_object();
+  json.end_array();
+}
+
+void write_notes(JsonWriter& json, const Explanation& explanation) {
+  json.key("symbols").begin_array();
+  for (const SymbolModel& symbol : explanation.model().symbols)
+    json.begin_object()
+        .field("symbol", symbol.symbol)
+        .field("source", symbol.source)
+        .field("why", symbol.why)
+        .end_object();
+  json.end_array();
+  json.key("replays").begin_array();
+  for (const ReplayModel& replay : explanation.model().replays) {
+    json.begin_object().field("graph", replay.graph).field("function", replay.function);
+    json.field("conditions", replay.conditions).field("count", replay.count).end_object();
+  }
+  json.end_array();
+  json.key("internal_errors").begin_array();
+  for (const InternalErrorModel& error : explanation.model().internal_errors) {
+    json.begin_object().field("function", error.function).field("step", error.step);
+    json.field("message", error.message).field("artifact", error.artifact).end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string explanation_json(const Explanation& explanation) {
+  JsonWriter json;
+  json.begin_object();
+  write_header(json, explanation);
+  write_graphs(json, explanation);
+  write_breaks(json, explanation);
+  write_guards_and_recompiles(json, explanation);
+  write_kernels(json, explanation);
+  write_compile_times(json, explanation);
+  write_skips(json, explanation);
+  write_notes(json, explanation);
+  json.end_object();
+  return json.text();
+}
+
+}  // namespace suture::toolbox

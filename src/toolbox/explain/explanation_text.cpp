@@ -1,0 +1,132 @@
+// The text form: labels first, then what stands behind them, one section per line of the summary.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "toolbox/explain/explanation.h"
+
+namespace suture::toolbox {
+namespace {
+
+std::string hits_sentence(const Explanation& explanation, const BreakModel& record) {
+  std::string out = fmt::format("met in {}", count_of(record.hits, "compile"));
+  int64_t crossings = explanation.crossings(record);
+  return crossings < 0 ? out : out + fmt::format(", crossed {}", count_of(crossings, "time"));
+}
+
+void write_breaks(std::string& out, const Explanation& explanation) {
+  out += "Break Reasons:\n";
+  int number = 0;
+  for (const BreakModel& record : explanation.model().breaks) {
+    out += fmt::format("  Break Reason {}:\n    Reason: {} ({})\n    Explanation: {}\n", ++number,
+                       record.reason, record.reason_id, record.explanation);
+    for (const std::string& hint : record.hints) out += fmt::format("    Hint: {}\n", hint);
+    out += fmt::format("    User Stack:\n      {}:{} in {}, {}\n", record.file, record.line, record.function,
+                       hits_sentence(explanation, record));
+    std::string quote =
+        quote_source(explanation.source_line(), record.file, record.line, record.column, record.end_column);
+    if (!quote.empty()) out += indent(quote, "      ") + "\n";
+  }
+}
+
+void write_skips(std::string& out, const Explanation& explanation) {
+  if (explanation.model().skips.empty()) return;
+  out += "Skipped Functions:\n";
+  for (const SkipModel& skip : explanation.model().skips) {
+    out += fmt::format("  {} ({}:{}): {} ({})\n    Explanation: {}\n", skip.function, skip.file, skip.line,
+                       skip.reason, skip.reason_id, skip.explanation);
+    for (const std::string& hint : skip.hints) out += fmt::format("    Hint: {}\n", hint);
+  }
+}
+
+void write_ops(std::string& out, const Explanation& explanation) {
+  out += "Ops per Graph:\n";
+  int number = 0;
+  for (const ExplainedGraph& item : explanation.graphs()) {
+    out += fmt::format("  Ops {}:  # {} of {} ({})\n", ++number, item.compile->graph.name,
+                       item.frame->function, item.frame->place());
+    for (const OpModel& op : item.compile->graph.ops) {
+      if (op.line > 0)
+        out += fmt::format("    {:<24} # line {}\n", op.name, op.line);
+      else
+        out += fmt::format("    {}\n", op.name);
+    }
+  }
+}
+
+void write_guards(std::string& out, const Explanation& explanation) {
+  out += "Out Guards:\n";
+  int number = 0;
+  for (const FrameModel& frame : explanation.model().frames) {
+    if (frame.compiles.empty()) continue;
+    for (const GuardModel& guard : frame.compiles.back().guards)
+      out += fmt::format("  Guard {}: {}  # {}{}\n", ++number, guard.check, frame.function,
+                         guard.place.empty() ? "" : ", " + guard.place);
+  }
+}
+
+void write_recompiles(std::string& out, const Explanation& explanation) {
+  out += "Recompiles:\n";
+  for (const FrameModel& frame : explanation.model().frames)
+    for (const CompileModel& compile : frame.compiles)
+      for (const RecompileModel& recompile : compile.recompiles) {
+        out += fmt::format("  {} ({}:{}), {:.1f} ms\n", recompile.function, recompile.file, recompile.line,
+                           compile.ms);
+        for (const std::string& failure : recompile.failures) out += fmt::format("    - {}\n", failure);
+      }
+  for (const LimitModel& limit : explanation.model().limits)
+    out += fmt::format("  {}: recompile limit ({}) reached; runs in the interpreter\n", limit.function,
+                       limit.limit);
+}
+
+void write_kernels(std::string& out, const Explanation& explanation) {
+  out += "Kernels:\n";
+  for (const ExplainedGraph& item : explanation.graphs())
+    for (const KernelModel& kernel : item.compile->kernels) {
+      out += fmt::format("  {}  # {} of {}\n", kernel.name, kernel.graph, kernel.function);
+      if (!kernel.ops.empty()) out += fmt::format("    ops: {}\n", kernel.ops);
+      if (!kernel.lines.empty()) out += fmt::format("    lines: {}\n", kernel.lines);
+      if (!kernel.path.empty()) out += fmt::format("    file: {}\n", kernel.path);
+    }
+  for (const ReplayModel& replay : explanation.model().replays)
+    out += fmt::format("  {} ran again under NumPy {}: {}\n", replay.graph, count_of(replay.count, "time"),
+                       replay.conditions);
+}
+
+void write_compile_times(std::string& out, const Explanation& explanation) {
+  double total = 0;
+  std::map<std::string, double> phases;
+  std::string frames;
+  for (const FrameModel& frame : explanation.model().frames)
+    for (const CompileModel& compile : frame.compiles) {
+      if (!compile.done) continue;
+      total += compile.ms;
+      for (const auto& [phase, ms] : compile.phases) phases[phase] += ms;
+      frames += fmt::format("  {:<32} {:>9.2f} ms\n", fmt::format("[{}] {}", compile.id, frame.function),
+                            compile.ms);
+    }
+  out += fmt::format("Compile Times: {:.1f} ms\n{}", total, frames);
+  if (phases.empty()) return;
+  out += "  by phase:\n";
+  for (const auto& [phase, ms] : phases) out += fmt::format("    {:<30} {:>9.2f} ms\n", phase, ms);
+}
+
+}  // namespace
+
+std::string explanation_text(const Explanation& explanation) {
+  std::string out =
+      fmt::format("Graph Count: {}\nGraph Break Count: {}\nOp Count: {}\n", explanation.graphs().size(),
+                  explanation.model().breaks.size(), explanation.op_count());
+  for (const InternalErrorModel& error : explanation.model().internal_errors)
+    out += fmt::format("Internal Error: {} in {}: {}\n", error.step, error.function, error.message);
+  write_breaks(out, explanation);
+  write_skips(out, explanation);
+  write_ops(out, explanation);
+  write_guards(out, explanation);
+  write_recompiles(out, explanation);
+  write_kernels(out, explanation);
+  write_compile_times(out, explanation);
+  return escape_terminal(out);
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,91 @@
+// Which records an event makes. Artifacts are independent of levels: a named artifact speaks at level info,
+// warnings of a component (a skipped function, a reached limit, a defect of ours) are visible without any
+// setting.
+#include "toolbox/logs/log_renderer.h"
+
+#include <fmt/format.h>
+
+namespace suture::toolbox {
+namespace {
+
+using ArtifactRender = std::string (*)(const EventRecord&, RenderContext&);
+
+ArtifactRender renderer_of(Artifact artifact) {
+  switch (artifact) {
+#define SUTURE_ARTIFACT(name, ...) \
+  case Artifact::name: return render_##name;
+#include "toolbox/logs/artifacts.def"
+  }
+  return nullptr;
+}
+
+void learn_frame(const EventRecord& event, RenderContext& context) {
+  if (!event.is("frame_start")) return;
+  context.frames[event.compile.frame] = {event.str("function"), event.str("file"), event.integer("line")};
+}
+
+}  // namespace
+
+LogRenderer::LogRenderer(LogSettings settings, SourceLine source_line)
+    : settings_(std::move(settings)), source_line_(std::move(source_line)), context_{source_line_, {}, {}} {}
+
+LogLine LogRenderer::make_line(const EventRecord& event, std::string logger, Level level,
+                               std::string text) const {
+  FrameName frame = context_.frame_of(event);
+  LogLine line;
+  line.logger = std::move(logger);
+  line.level = level;
+  line.compile_id = event.id;
+  line.file = frame.file;
+  line.line = event.integer("line", frame.line);
+  line.function = frame.function;
+  line.text = escape_terminal(text);
+  return line;
+}
+
+std::vector<LogLine> LogRenderer::render(std::string_view json_line) {
+  std::vector<LogLine> out;
+  auto parsed = parse_event(json_line);
+  if (!parsed.ok()) return out;
+  const EventRecord& event = *parsed;
+  learn_frame(event, context_);
+  bool shown_as_artifact = false;
+  for (const ArtifactInfo& artifact : all_artifacts()) {
+    if (!settings_.on(artifact.artifact) || !artifact.fed_by(event.name)) continue;
+    std::string text = renderer_of(artifact.artifact)(event, context_);
+    shown_as_artifact = true;
+    if (text.empty()) continue;
+    out.push_back(
+        make_line(event, fmt::format("suture.{}.{}", artifact.component, artifact.name), Level::kInfo, text));
+    out.back().artifact = std::string(artifact.name);
+  }
+  for (const ComponentMessage& message : component_messages()) {
+    if (message.event != event.name || message.lowest < settings_.level(message.component)) continue;
+    // The same news twice helps nobody: the artifact has said it in full.
+    if (shown_as_artifact) continue;
+    if (auto text = message.render(event, context_))
+      out.push_back(make_line(event, fmt::format("suture.{}", message.component), message.lowest, *text));
+  }
+  return out;
+}
+
+std::vector<LogLine> LogRenderer::finish() {
+  std::vector<LogLine> out;
+  int repeats = 0, places = 0;
+  for (const auto& [key, times] : context_.seen) {
+    if (times < 2) continue;
+    repeats += times - 1;
+    ++places;
+  }
+  context_.seen.clear();
+  if (!repeats || !settings_.on(Artifact::graph_breaks)) return out;
+  LogLine line;
+  line.logger = "suture.capture.graph_breaks";
+  line.artifact = "graph_breaks";
+  line.text =
+      fmt::format("{} of {} not shown again.", count_of(repeats, "repeat"), count_of(places, "graph break"));
+  out.push_back(std::move(line));
+  return out;
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,43 @@
+// Rendering: one event -> the text of one log record. One file per artifact: render_<artifact>.cpp.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "toolbox/logs/log_settings.h"
+#include "toolbox/model/event_record.h"
+#include "toolbox/model/text.h"
+
+namespace suture::toolbox {
+
+// What a frame is called, learned from its frame_start event.
+struct FrameName {
+  std::string function = "?", file;
+  int64_t line = 0;
+  std::string str() const;  // "f (FILE:LINE)"
+};
+
+struct RenderContext {
+  const SourceLine& source_line;
+  std::map<int, FrameName> frames;  // by frame id
+  std::map<std::string, int> seen;  // breaks already shown in full: key -> times
+  FrameName frame_of(const EventRecord& event) const;
+};
+
+// "" = nothing to say. Texts may hold control characters; the caller escapes.
+#define SUTURE_ARTIFACT(name, ...) \
+  std::string render_##name(const EventRecord& event, RenderContext& context);
+#include "toolbox/logs/artifacts.def"
+
+// Messages of components: one line per event at a level.
+struct ComponentMessage {
+  std::string_view event, component;
+  Level lowest;  // level of the message; some are raised per event
+  std::optional<std::string> (*render)(const EventRecord& event, RenderContext& context);
+};
+const std::vector<ComponentMessage>& component_messages();
+
+}  // namespace suture::toolbox

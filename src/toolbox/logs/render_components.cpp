@@ -1,0 +1,99 @@
+// Messages of components. Those at level warning are visible without any setting: nothing is skipped
+// silently.
+#include <fmt/format.h>
+
+#include "toolbox/logs/render.h"
+
+namespace suture::toolbox {
+namespace {
+
+using Text = std::optional<std::string>;
+
+// A function without array work is not worth a warning: there is nothing to gain and nothing to fix.
+bool nothing_to_do(const EventRecord& event) { return event.str("reason_id") == "SB502"; }
+
+std::string skip_sentence(const EventRecord& event) {
+  return fmt::format("{} ({}:{}) runs in the interpreter: {} ({}). {}", event.str("function"),
+                     event.str("file"), event.integer("line"), event.str("reason"), event.str("reason_id"),
+                     event.str("explanation"));
+}
+
+Text skipped(const EventRecord& event, RenderContext& context) {
+  if (nothing_to_do(event) || context.seen["warned:" + skip_sentence(event)]++) return {};
+  return skip_sentence(event);
+}
+
+Text skipped_quietly(const EventRecord& event, RenderContext&) {
+  if (!nothing_to_do(event)) return {};
+  return skip_sentence(event);
+}
+
+Text limit_reached(const EventRecord& event, RenderContext& context) {
+  return render_recompiles(event, context);
+}
+
+Text internal_error(const EventRecord& event, RenderContext&) {
+  std::string artifact = event.str("artifact");
+  return fmt::format("internal error in {} while compiling {}: {}. The function runs in the interpreter.{}",
+                     event.str("step"), event.str("function"), event.str("message"),
+                     artifact.empty() ? "" : fmt::format(" Saved: {}", artifact));
+}
+
+Text cache_trouble(const EventRecord& event, RenderContext&) {
+  return fmt::format("{}: {}", event.str("path"), event.str("message"));
+}
+
+Text frame_start(const EventRecord& event, RenderContext& context) {
+  int64_t attempt = event.integer("attempt");
+  return fmt::format("capturing {} {}{}", event.str("kind"), context.frame_of(event).str(),
+                     attempt ? fmt::format(", attempt {}", attempt) : "");
+}
+
+Text frame_done(const EventRecord& event, RenderContext& context) {
+  std::string graph = event.str("graph");
+  return fmt::format("compiled {}: entry {}, {}, {:.1f} ms", context.frame_of(event).str(),
+                     event.integer("entry"), graph.empty() ? "no graph" : graph, event.number("ms"));
+}
+
+Text recompiling(const EventRecord& event, RenderContext&) {
+  return fmt::format("recompiling {} ({}:{})", event.str("function"), event.str("file"),
+                     event.integer("line"));
+}
+
+Text kernel_compiled(const EventRecord& event, RenderContext&) {
+  return fmt::format("{} of {}: {}, {:.1f} ms{}",
+                     count_of(static_cast<int64_t>(event.list("kernels").size()), "kernel"),
+                     event.str("graph"), event.str("tool"), event.number("ms"),
+                     event.flag("cache_hit") ? ", cache hit" : "");
+}
+
+Text kernel_source(const EventRecord& event, RenderContext&) {
+  return fmt::format("{}: {}", event.str("graph"), event.str("path"));
+}
+
+Text pass_done(const EventRecord& event, RenderContext& context) { return render_passes(event, context); }
+Text fusion(const EventRecord& event, RenderContext& context) { return render_fusion(event, context); }
+Text replay(const EventRecord& event, RenderContext& context) { return render_replays(event, context); }
+
+}  // namespace
+
+const std::vector<ComponentMessage>& component_messages() {
+  static const std::vector<ComponentMessage> table = {
+      {"frame_skipped", "capture", Level::kWarning, skipped},
+      {"frame_skipped", "capture", Level::kInfo, skipped_quietly},
+      {"recompile_limit", "runtime", Level::kWarning, limit_reached},
+      {"internal_error", "capture", Level::kError, internal_error},
+      {"cache_trouble", "cache", Level::kWarning, cache_trouble},
+      {"frame_start", "capture", Level::kInfo, frame_start},
+      {"frame_done", "capture", Level::kInfo, frame_done},
+      {"recompile", "runtime", Level::kInfo, recompiling},
+      {"replay", "runtime", Level::kInfo, replay},
+      {"kernel_compiled", "toolchain", Level::kInfo, kernel_compiled},
+      {"kernel_source", "codegen", Level::kInfo, kernel_source},
+      {"pass_done", "passes", Level::kDebug, pass_done},
+      {"fusion_decision", "schedule", Level::kDebug, fusion},
+  };
+  return table;
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,50 @@
+// Artifact graph_breaks.
+//
+//   Graph break in user code at prog.py:21
+//   Graph Break Reason: Data-dependent branching (SB101)
+//   Explanation: ...
+//   Hint: ...
+//       21 |     if y.sum() > 0:
+//          |        ^^^^^^^^^^^
+//
+// A break that was shown is not shown again: repeats are one line, at the 2nd, 4th, 8th ... time.
+#include <fmt/format.h>
+
+#include "toolbox/logs/render.h"
+
+namespace suture::toolbox {
+namespace {
+
+std::string break_key(const EventRecord& event) {
+  return fmt::format("{}:{}:{}:{}:{}:{}", event.name, event.str("file"), event.integer("line"),
+                     event.integer("column", -1), event.str("reason_id"), event.str("explanation"));
+}
+
+bool power_of_two(int n) { return (n & (n - 1)) == 0; }
+
+std::string details(const EventRecord& event, const RenderContext& context) {
+  std::string out = fmt::format("Graph Break Reason: {} ({})\nExplanation: {}", event.str("reason"),
+                                event.str("reason_id"), event.str("explanation"));
+  for (const std::string& hint : event.list("hints")) out += fmt::format("\nHint: {}", hint);
+  std::string quote = quote_source(context.source_line, event.str("file"), event.integer("line"),
+                                   event.integer("column", -1), event.integer("end_column", -1));
+  return quote.empty() ? out : out + "\n" + quote;
+}
+
+}  // namespace
+
+std::string render_graph_breaks(const EventRecord& event, RenderContext& context) {
+  bool skipped = event.is("frame_skipped");
+  std::string where = place(event.str("file"), event.integer("line"));
+  int times = ++context.seen[break_key(event)];
+  if (times > 1) {
+    if (!power_of_two(times)) return "";
+    return fmt::format("Same {} again at {} ({} times so far): {}", skipped ? "skip" : "graph break", where,
+                       times, event.str("reason"));
+  }
+  if (!skipped) return fmt::format("Graph break in user code at {}\n{}", where, details(event, context));
+  return fmt::format("Function {} at {} runs in the interpreter\n{}", event.str("function"), where,
+                     details(event, context));
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,36 @@
+// What the runtime counted: statuses of compiled callables (see Status in _core.pyi), read from JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace suture::toolbox {
+
+struct EntryStatus {
+  int64_t number = 0, hits = 0;
+  std::string graph;
+  std::vector<std::string> guards;
+};
+
+struct FrameStatus {
+  int64_t frame = -1;
+  std::string function, file, kind, reason;
+  int64_t line = 0, calls = 0, hits = 0, compiles = 0, recompiles = 0, replays = 0;
+  double compile_ms = 0, time_ms = 0, first_ms = 0;
+  bool skipped = false;
+  std::vector<EntryStatus> entries;
+};
+
+struct CallableStatus {
+  std::string function, file, backend, numerics;
+  int64_t line = 0;
+  std::vector<FrameStatus> frames;
+};
+
+// `json`: one status or a list of them; "" is none.
+Result<std::vector<CallableStatus>> parse_statuses(std::string_view json);
+
+}  // namespace suture::toolbox

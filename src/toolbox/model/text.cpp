@@ -1,0 +1,115 @@
+// Columns are UTF-8 byte offsets (as in code objects); carets are placed by display width, so that they stand
+// under the expression for accented and wide characters too. Tabs are repeated in the caret line.
+#include "toolbox/model/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json_writer.h"
+
+namespace suture::toolbox {
+namespace {
+
+uint32_t code_point(std::string_view sequence) {
+  static constexpr unsigned char kLeadMask[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  uint32_t point = static_cast<unsigned char>(sequence[0]) & kLeadMask[sequence.size()];
+  for (char c : sequence.substr(1)) point = (point << 6) | (static_cast<unsigned char>(c) & 0x3F);
+  return point;
+}
+
+// Columns a terminal gives to a character: 0 for combining marks, 2 for East Asian wide forms and emoji.
+int display_width(uint32_t point) {
+  struct Range {
+    uint32_t first, last;
+  };
+  static constexpr Range kZero[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
+  static constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},  {0x3041, 0xA4CF},
+                                    {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},  {0xFE30, 0xFE6F},
+                                    {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F},
+                                    {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+  auto inside = [&](const Range& range) { return point >= range.first && point <= range.last; };
+  if (std::any_of(std::begin(kZero), std::end(kZero), inside)) return 0;
+  return std::any_of(std::begin(kWide), std::end(kWide), inside) ? 2 : 1;
+}
+
+std::string caret_line(std::string_view source, size_t column, size_t end_column) {
+  std::string out;
+  for (size_t i = 0; i < source.size() && i < end_column;) {
+    size_t length = std::max<size_t>(1, utf8_sequence(source.substr(i)));
+    bool marked = i >= column;
+    if (source[i] == '\t') {
+      out += marked ? '^' : '\t';
+    } else {
+      int width = utf8_sequence(source.substr(i)) ? display_width(code_point(source.substr(i, length))) : 1;
+      out.append(static_cast<size_t>(width), marked ? '^' : ' ');
+    }
+    i += length;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string escape_terminal(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    size_t length = utf8_sequence(text.substr(i));
+    auto byte = static_cast<unsigned char>(text[i]);
+    if (length == 0) {
+      out += fmt::format("\\x{:02x}", byte);
+      ++i;
+      continue;
+    }
+    uint32_t point = code_point(text.substr(i, length));
+    bool control = (point < 0x20 && point != '\n' && point != '\t') || (point >= 0x7F && point < 0xA0);
+    // Direction overrides can make code read differently from what it is.
+    bool direction = (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
+    if (control) {
+      out += fmt::format("\\x{:02x}", point);
+    } else if (direction) {
+      out += fmt::format("\\u{:04x}", point);
+    } else {
+      out += text.substr(i, length);
+    }
+    i += length;
+  }
+  return out;
+}
+
+std::string indent(std::string_view text, std::string_view prefix) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  std::string out;
+  while (true) {
+    size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    if (!line.empty()) out += fmt::format("{}{}", prefix, line);
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string count_of(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string place(const std::string& file, int64_t line) { return fmt::format("{}:{}", file, line); }
+
+std::string quote_source(const SourceLine& source_line, const std::string& file, int64_t line, int64_t column,
+                         int64_t end_column) {
+  if (!source_line || line <= 0) return "";
+  std::string source = source_line(file, static_cast<int>(line));
+  while (!source.empty() && (source.back() == '\n' || source.back() == '\r' || source.back() == ' '))
+    source.pop_back();
+  if (source.empty()) return "";
+  std::string number = std::to_string(line);
+  std::string out = fmt::format("{:>6} | {}", number, escape_terminal(source));
+  if (column < 0 || static_cast<size_t>(column) >= source.size()) return out;
+  // The end lies on a later line when the expression spans several: mark up to the end of this one.
+  size_t end = end_column > column ? static_cast<size_t>(end_column) : source.size();
+  return out + fmt::format("\n{:>6} | {}", "", caret_line(source, static_cast<size_t>(column), end));
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,32 @@
+// Text for people: source quotes with carets, indentation, and making control characters harmless.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace suture::toolbox {
+
+// One line of a source file, "" when unknown. Given by the caller: the toolbox opens no path that an event
+// names.
+using SourceLine = std::function<std::string(const std::string& file, int line)>;
+
+// Control characters become \x1b and the like, so that text from a program or a trace cannot steer a
+// terminal. Newlines and tabs stay.
+std::string escape_terminal(std::string_view text);
+
+std::string indent(std::string_view text, std::string_view prefix);
+
+// "1 graph", "2 graphs"
+std::string count_of(int64_t count, std::string_view noun);
+
+std::string place(const std::string& file, int64_t line);
+
+// A source line and a caret line under bytes [column, end_column) of it; column -1: no caret line. "" without
+// source.
+//   21 |     if y.sum() > 0:
+//      |        ^^^^^^^^^^^
+std::string quote_source(const SourceLine& source_line, const std::string& file, int64_t line, int64_t column,
+                         int64_t end_column);
+
+}  // namespace suture::toolbox

@@ -1,0 +1,184 @@
+#include "toolbox/model/trace_model.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace suture::toolbox {
+namespace {
+
+int64_t to_number(const std::string& text) {
+  int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string item(const std::vector<std::string>& list, size_t i) {
+  return i < list.size() ? list[i] : std::string();
+}
+
+GraphModel read_graph(const EventRecord& event) {
+  GraphModel graph{event.str("graph"), event.str("code"), event.str("text"), {}};
+  const auto& names = event.list("ops");
+  for (size_t i = 0; i < names.size(); ++i)
+    graph.ops.push_back({names[i], to_number(item(event.list("op_lines"), i))});
+  return graph;
+}
+
+std::vector<GuardModel> read_guards(const EventRecord& event) {
+  std::vector<GuardModel> out;
+  const auto& checks = event.list("guards");
+  for (size_t i = 0; i < checks.size(); ++i)
+    out.push_back({checks[i], item(event.list("sources"), i), item(event.list("kinds"), i),
+                   item(event.list("lines"), i)});
+  return out;
+}
+
+std::vector<KernelModel> read_kernels(const EventRecord& event, const std::string& function) {
+  std::vector<KernelModel> out;
+  const auto& names = event.list("kernels");
+  for (size_t i = 0; i < names.size(); ++i)
+    out.push_back({names[i], item(event.list("signatures"), i), event.str("path"), event.str("graph"),
+                   function, item(event.list("kernel_ops"), i), item(event.list("kernel_lines"), i),
+                   event.str("code")});
+  return out;
+}
+
+KernelBuild read_build(const EventRecord& event) {
+  KernelBuild build{event.str("tool"), event.flag("cache_hit"), event.number("ms"), {}};
+  for (const char* part : {"load_ms", "frontend_ms", "optimise_ms", "codegen_ms", "link_ms"})
+    build.parts.emplace_back(part, event.number(part));
+  return build;
+}
+
+RecompileModel read_recompile(const EventRecord& event) {
+  return {event.str("function"), event.str("file"), event.integer("line"), event.list("failures"),
+          event.list("failures_verbose")};
+}
+
+template <class List, class Same>
+typename List::value_type& find_or_add(List& list, Same same) {
+  auto found = std::find_if(list.begin(), list.end(), same);
+  if (found != list.end()) return *found;
+  return list.emplace_back();
+}
+
+}  // namespace
+
+const FrameModel* TraceModel::find_frame(int frame) const {
+  auto found =
+      std::find_if(frames.begin(), frames.end(), [&](const FrameModel& f) { return f.frame == frame; });
+  return found == frames.end() ? nullptr : &*found;
+}
+
+FrameModel& TraceModel::frame_of(const EventRecord& event) {
+  auto& frame = find_or_add(frames, [&](const FrameModel& f) { return f.frame == event.compile.frame; });
+  frame.frame = event.compile.frame;
+  bool names_frame = event.is("frame_start") || event.is("frame_done") || event.is("recompile");
+  if (names_frame) {
+    frame.function = event.str("function");
+    frame.file = event.str("file");
+    frame.line = event.integer("line");
+  }
+  if (event.is("frame_start")) frame.kind = event.str("kind");
+  return frame;
+}
+
+CompileModel& TraceModel::compile_of(const EventRecord& event) {
+  FrameModel& frame = frame_of(event);
+  auto& compile =
+      find_or_add(frame.compiles, [&](const CompileModel& c) { return c.number == event.compile.compile; });
+  compile.number = event.compile.compile;
+  if (compile.id.empty()) compile.id = CompileId{event.compile.frame, event.compile.compile, 0}.str();
+  return compile;
+}
+
+void TraceModel::add_break(const EventRecord& event) {
+  int64_t line = event.integer("line"), column = event.integer("column", -1);
+  auto& record = find_or_add(breaks, [&](const BreakModel& b) {
+    return b.line == line && b.column == column && b.reason_id == event.str("reason_id") &&
+           b.file == event.str("file");
+  });
+  std::string function = frame_of(event).function;
+  if (record.hits == 0) record.function = function;
+  record.reason_id = event.str("reason_id");
+  record.reason = event.str("reason");
+  record.explanation = event.str("explanation");
+  record.hints = event.list("hints");
+  record.file = event.str("file");
+  record.line = line;
+  record.column = column;
+  record.end_column = event.integer("end_column", -1);
+  if (auto resume = event.str("resume"); !resume.empty()) record.resume = resume;
+  std::string id = CompileId{event.compile.frame, event.compile.compile, 0}.str();
+  // Several attempts of one compile meet the same break; that is one meeting.
+  if (std::find(record.compile_ids.begin(), record.compile_ids.end(), id) != record.compile_ids.end()) return;
+  record.compile_ids.push_back(id);
+  ++record.hits;
+}
+
+void TraceModel::add_skip(const EventRecord& event) {
+  auto& skip = find_or_add(skips, [&](const SkipModel& s) {
+    return s.function == event.str("function") && s.file == event.str("file") &&
+           s.line == event.integer("line") && s.reason_id == event.str("reason_id");
+  });
+  ++skip.hits;
+  skip.function = event.str("function");
+  skip.reason_id = event.str("reason_id");
+  skip.reason = event.str("reason");
+  skip.explanation = event.str("explanation");
+  skip.hints = event.list("hints");
+  skip.file = event.str("file");
+  skip.line = event.integer("line");
+}
+
+void TraceModel::add_compile_part(const EventRecord& event) {
+  if (event.is("frame_start")) compile_of(event);
+  if (event.is("graph_captured")) compile_of(event).graph = read_graph(event);
+  if (event.is("guards_built")) compile_of(event).guards = read_guards(event);
+  if (event.is("kernel_source")) compile_of(event).kernels = read_kernels(event, frame_of(event).function);
+  if (event.is("kernel_compiled")) compile_of(event).builds.push_back(read_build(event));
+  if (event.is("recompile")) compile_of(event).recompiles = {read_recompile(event)};
+  if (event.is("dynamic") && event.str("why") != "fact")
+    symbols.push_back({event.str("symbol"), event.str("source"), event.str("why")});
+  if (!event.is("frame_done")) return;
+  CompileModel& compile = compile_of(event);
+  compile.ms = event.number("ms");
+  compile.phases = event.dict("phases");
+  compile.done = true;
+}
+
+void TraceModel::add_trouble(const EventRecord& event) {
+  const FrameModel* frame = find_frame(event.compile.frame);
+  std::string file = frame ? frame->file : "";
+  int64_t line = frame ? frame->line : 0;
+  if (event.is("recompile_limit"))
+    limits.push_back({event.str("function"), event.str("file"), event.integer("line"), event.integer("limit"),
+                      event.list("reasons")});
+  if (event.is("internal_error"))
+    internal_errors.push_back(
+        {event.str("function"), event.str("step"), event.str("message"), event.str("artifact"), file, line});
+  if (event.is("cache_trouble")) cache_troubles.push_back({event.str("path"), event.str("message")});
+  if (!event.is("replay")) return;
+  auto& replay = find_or_add(replays, [&](const ReplayModel& r) {
+    return r.graph == event.str("graph") && r.conditions == event.str("conditions");
+  });
+  replay = {event.str("graph"), frame ? frame->function : "", file, event.str("conditions"), line,
+            replay.count + 1};
+}
+
+void TraceModel::add(const EventRecord& event) {
+  if (event.is("graph_break")) return add_break(event);
+  if (event.is("frame_skipped")) return add_skip(event);
+  add_compile_part(event);
+  add_trouble(event);
+}
+
+void TraceModel::add_line(std::string_view line) {
+  auto event = parse_event(line);
+  if (event.ok())
+    add(*event);
+  else
+    ++unreadable_lines;
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,142 @@
+// TraceModel: events of one or many compiles, put together: frames, their compiles, and what happened in
+// each.
+//
+// How it works
+//   Events are fed in order. The compile id says which frame and which compile of it they belong to; what a
+//   capture attempt produced is replaced when a later attempt of the same compile produces it again. Breaks
+//   are merged by place: one record per (file, line, column, reason), however many compiles met it.
+// Invariants
+//   - Everything here is plain data read from events; missing fields are empty, never invented.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "toolbox/model/event_record.h"
+
+namespace suture::toolbox {
+
+struct OpModel {
+  std::string name;  // as the user wrote it: "np.sin", "ndarray.sum", "+"
+  int64_t line = 0;
+};
+
+struct GraphModel {
+  std::string name, code, text;
+  std::vector<OpModel> ops;
+};
+
+struct GuardModel {
+  std::string check, source, kind, place;
+};
+
+struct KernelModel {
+  std::string name, signature, path, graph, function;
+  std::string ops, lines;  // comma separated
+  std::string code;        // of the whole translation unit
+};
+
+struct KernelBuild {  // one kernel_compiled event
+  std::string tool;
+  bool cache_hit = false;
+  double ms = 0;
+  std::vector<std::pair<std::string, double>> parts;
+};
+
+struct RecompileModel {
+  std::string function, file;
+  int64_t line = 0;
+  std::vector<std::string> failures, failures_verbose;
+};
+
+struct CompileModel {
+  std::string id;  // "0/1"
+  int number = 0;
+  GraphModel graph;
+  std::vector<GuardModel> guards;
+  std::vector<KernelModel> kernels;
+  std::vector<KernelBuild> builds;
+  std::vector<RecompileModel> recompiles;  // at most one: why this compile happened
+  double ms = 0;
+  std::vector<std::pair<std::string, double>> phases;
+  bool done = false;
+  bool has_graph() const { return !graph.ops.empty(); }
+};
+
+struct FrameModel {
+  int frame = -1;
+  std::string function, file, kind;
+  int64_t line = 0;
+  std::vector<CompileModel> compiles;
+  std::string place() const { return file + ":" + std::to_string(line); }
+};
+
+struct BreakModel {
+  std::string reason_id, reason, explanation, file, function, resume;
+  std::vector<std::string> hints;
+  int64_t line = 0, column = -1, end_column = -1;
+  int64_t hits = 0;  // compiles that met it
+  std::vector<std::string> compile_ids;
+};
+
+struct SkipModel {
+  std::string function, reason_id, reason, explanation, file;
+  std::vector<std::string> hints;
+  int64_t line = 0, hits = 0;
+};
+
+struct LimitModel {
+  std::string function, file;
+  int64_t line = 0, limit = 0;
+  std::vector<std::string> reasons;
+};
+
+struct InternalErrorModel {
+  std::string function, step, message, artifact, file;
+  int64_t line = 0;
+};
+
+struct ReplayModel {
+  std::string graph, function, file, conditions;
+  int64_t line = 0, count = 0;
+};
+
+struct SymbolModel {
+  std::string symbol, source, why;
+};
+
+struct NoteModel {  // cache_trouble
+  std::string path, message;
+};
+
+class TraceModel {
+ public:
+  void add(const EventRecord& event);
+  // Lines that are not events are counted, not fatal: a trace may end in the middle of a line.
+  void add_line(std::string_view line);
+
+  std::vector<FrameModel> frames;  // in order of first sight
+  std::vector<BreakModel> breaks;
+  std::vector<SkipModel> skips;
+  std::vector<LimitModel> limits;
+  std::vector<InternalErrorModel> internal_errors;
+  std::vector<ReplayModel> replays;
+  std::vector<SymbolModel> symbols;
+  std::vector<NoteModel> cache_troubles;
+  int unreadable_lines = 0;
+
+  const FrameModel* find_frame(int frame) const;
+
+ private:
+  FrameModel& frame_of(const EventRecord& event);
+  CompileModel& compile_of(const EventRecord& event);
+  void add_break(const EventRecord& event);
+  void add_skip(const EventRecord& event);
+  void add_compile_part(const EventRecord& event);
+  void add_trouble(const EventRecord& event);
+};
+
+}  // namespace suture::toolbox
