@@ -1,0 +1,41 @@
+// Elements of the reference interpreter: one value of any dtype in the widest type of its kind, and the ops
+// on them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/dtype.h"
+#include "ops/op_info.h"
+
+namespace suture {
+
+struct Element {
+  enum class Kind : uint8_t { kBool, kInt, kUInt, kFloat } kind = Kind::kFloat;
+  union {
+    int64_t i;
+    uint64_t u;
+    double f = 0;
+  };
+
+  static Element of(bool value);
+  static Element of(int64_t value);
+  static Element of(uint64_t value);
+  static Element of(double value);
+  static Element zero(DType dtype);
+  static Element load(const void* address, DType dtype);
+  void store(void* address, DType dtype) const;  // converts as NumPy casts on x86-64
+
+  bool truth() const;
+  double as_double() const;
+};
+
+// out = op(operands) in the loop dtype. False when the op is not a scalar op.
+bool apply_elementwise(OpId op, DType loop, std::span<const Element> operands, Element& out);
+// Reduces `elements` to one value of `result`. False when there is nothing to reduce and the op has no
+// identity.
+bool combine(OpId op, DType result, std::span<const Element> elements, bool pairwise, Element& out);
+Element arange_element(const Element& start, const Element& step, int64_t index, DType dtype);
+
+}  // namespace suture
