@@ -59,7 +59,10 @@ struct Attrs {
   bool keepdims = false;
   std::vector<SymInt> dims;       // target shape
   std::vector<IndexItem> index;   // kSlice; covers every axis of operand 0 (ellipsis expanded)
-  std::optional<DType> dtype;     // the user's dtype=
+  // The user's dtype=. In a lowered graph a kSum or kProd keeps it exactly when the reduction itself converts its operand
+  // (operand 0 is then the kCast): NumPy walks the cast's operand in its own layout and converts through its buffer, so the
+  // order of the sum is that of the unconverted operand, cut into buffer-sized chunks.
+  std::optional<DType> dtype;
   std::optional<Scalar> scalar;   // kConstant
   SymInt sym = 0;                 // kSymbolValue
   Order order = Order::kKeep;

@@ -1,5 +1,5 @@
-// Every graph pass goes through one runner: times it, reports it, verifies after a change, can skip it by name or by
-// name:occurrence, and fails when a pass lied about having changed the graph.
+// Every graph pass goes through one runner: times it, reports it, verifies after a change, can skip it by
+// name or by name:occurrence, and fails when a pass lied about having changed the graph.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@ struct PassInfo {
   std::string_view name;
   std::string_view doc;
   Result<bool> (*run)(Graph& graph);  // true: changed
+  bool required = false;              // a request to skip it is refused (see passes.def)
 };
 std::span<const PassInfo> all_passes();  // from passes.def, in pipeline order
 
@@ -28,10 +29,13 @@ struct PassReport {
   std::string text;  // graph text after, when asked for
 };
 struct PassOptions {
-  std::vector<std::string> skip;     // "name" or "name:occurrence"
+  std::vector<std::string> skip;  // "name" or "name:occurrence" (occurrences count from 1)
   bool keep_text = false;
 };
 // captured graph -> lowered graph, in place.
 Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PassOptions& options);
+// The same over a list of passes of the caller's; run_pipeline runs all_passes().
+Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const PassInfo> passes,
+                                           const PassOptions& options);
 
 }  // namespace suture

@@ -1,0 +1,147 @@
+// Insert casts: see insert_casts.h.
+#include "passes/insert_casts.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "ops/promotion.h"
+#include "passes/rewriter.h"
+#include "passes/scalar_values.h"
+
+namespace suture {
+
+namespace {
+
+class CastInserter {
+ public:
+  explicit CastInserter(const Graph& old) : rewriter_(old) {}
+
+  Status run() {
+    for (const Node& node : rewriter_.old().nodes) {
+      if (node.op != OpId::kConstant) {
+        SUTURE_TRY_VOID(lower(node));
+      } else {
+        rewriter_.copy(node);
+      }
+    }
+    return ok_status();
+  }
+
+  Graph finish() {
+    Graph graph = rewriter_.finish();
+    graph.level = Graph::Level::kLowered;
+    return graph;
+  }
+
+ private:
+  Status lower(const Node& node) {
+    rewriter_.begin(node);
+    switch (info(node.op).kind) {
+      case OpKind::Elementwise: return lower_elementwise(node);
+      case OpKind::Reduce: return lower_reduction(node);
+      case OpKind::Create: return copy_with(node, 0, node.type.dtype);
+      case OpKind::Effect: return copy_with(node, 1, node.type.dtype);
+      default: rewriter_.copy(node); return ok_status();
+    }
+  }
+
+  // Copies the node with the operands from `first` on converted to `dtype`.
+  Status copy_with(const Node& node, size_t first, DType dtype) {
+    std::vector<NodeId> operands = rewriter_.mapped_operands(node);
+    for (size_t i = first; i < operands.size(); ++i) {
+      SUTURE_TRY(converted, convert(operands[i], dtype));
+      operands[i] = converted;
+    }
+    rewriter_.copy(node, std::move(operands));
+    return ok_status();
+  }
+
+  Status lower_elementwise(const Node& node) {
+    const TypeRule rule = info(node.op).rule;
+    if (info(node.op).level != OpLevel::Prim) {
+      return Error::internal("insert_casts",
+                             fmt::format("{} is not a primitive; decompose left it", node.name));
+    }
+    if (rule == TypeRule::Cast || rule == TypeRule::Keep || rule == TypeRule::Logical ||
+        rule == TypeRule::Predicate) {
+      rewriter_.copy(node);
+      return ok_status();
+    }
+    SUTURE_TRY(loop, loop_dtype(node));
+    if (rule != TypeRule::Where) return copy_with(node, 0, loop);
+    std::vector<NodeId> operands = rewriter_.mapped_operands(node);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      SUTURE_TRY(converted, convert(operands[i], i == 0 ? DType::kBool : loop));
+      operands[i] = converted;
+    }
+    rewriter_.copy(node, std::move(operands));
+    return ok_status();
+  }
+
+  Status lower_reduction(const Node& node) {
+    const NodeId operand = rewriter_.mapped(node.operands[0]);
+    if (info(node.op).rule != TypeRule::SumLike) {
+      rewriter_.copy(node);
+      return ok_status();
+    }
+    SUTURE_TRY(loop, loop_dtype(node));
+    const bool buffered = rewriter_.type(operand).dtype != loop;
+    SUTURE_TRY(converted, convert(operand, loop));
+    const NodeId fresh = rewriter_.copy(node, {converted});
+    rewriter_.graph().node(fresh).attrs.dtype = buffered ? std::optional<DType>(loop) : std::nullopt;
+    return ok_status();
+  }
+
+  Result<DType> loop_dtype(const Node& node) const {
+    std::vector<OperandType> operands;
+    for (NodeId id : node.operands) {
+      const TensorType& type = rewriter_.old().node(id).type;
+      operands.push_back({type.dtype, type.value_class});
+    }
+    auto types = resolve_types(node.op, operands, node.attrs.dtype);
+    if (!types.ok())
+      return Error::internal("insert_casts", fmt::format("{}: {}", node.name, types.error().message));
+    return types->loop;
+  }
+
+  Result<NodeId> convert(NodeId value, DType dtype) {
+    if (rewriter_.type(value).dtype == dtype) return value;
+    if (!rewriter_.type(value).scalar()) return convert_fresh(value, dtype);
+    const auto key = std::make_pair(value, dtype);
+    if (auto found = done_.find(key); found != done_.end()) return found->second;
+    SUTURE_TRY(converted, convert_fresh(value, dtype));
+    done_.emplace(key, converted);
+    return converted;
+  }
+
+  Result<NodeId> convert_fresh(NodeId value, DType dtype) {
+    if (auto scalar = constant_of(rewriter_.node(value))) {
+      if (auto converted = convert_scalar(*scalar, dtype)) {
+        return rewriter_.constant(*converted, ValueClass::kNumpyScalar, dtype);
+      }
+    }
+    const bool through_double =
+        rewriter_.type(value).value_class == ValueClass::kPyInt && dtype == DType::kFloat32;
+    if (!through_double) return rewriter_.cast(value, dtype);
+    SUTURE_TRY(wide, rewriter_.cast(value, DType::kFloat64));
+    return rewriter_.cast(wide, dtype);
+  }
+
+  Rewriter rewriter_;
+  // Scalars converted already. Arrays are not shared: a store may come between (common_subexpressions looks
+  // into that).
+  std::map<std::pair<NodeId, DType>, NodeId> done_;
+};
+
+}  // namespace
+
+Result<bool> insert_casts(Graph& graph) {
+  if (graph.level == Graph::Level::kLowered) return false;
+  CastInserter inserter(graph);
+  SUTURE_TRY_VOID(inserter.run());
+  graph = inserter.finish();
+  return true;
+}
+
+}  // namespace suture
