@@ -38,10 +38,12 @@ function(suture_room name)
     if(tests)
       add_executable(${name}_test ${tests})
       target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+      # Tests that compare with NumPy run scripts of this checkout in the configured interpreter.
+      target_compile_definitions(${name}_test PRIVATE SUTURE_TEST_PYTHON="${Python_EXECUTABLE}"
+                                 SUTURE_TEST_ROOT="${CMAKE_SOURCE_DIR}")
       if(ROOM_PYTHON)
         # tests/support/embed_main.cpp starts the configured interpreter (its prefix and site-packages) and runs the tests.
         target_sources(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/embed_main.cpp)
-        target_compile_definitions(${name}_test PRIVATE SUTURE_TEST_PYTHON="${Python_EXECUTABLE}")
         target_link_libraries(${name}_test PRIVATE suture_${name} GTest::gtest GTest::gmock Python::Python)
       else()
         target_link_libraries(${name}_test PRIVATE suture_${name} GTest::gtest_main GTest::gmock)

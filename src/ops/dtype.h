@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace suture {
@@ -22,6 +23,7 @@ struct DTypeInfo {
 };
 
 const DTypeInfo& info(DType dtype);
+std::span<const DTypeInfo> all_dtypes();
 std::optional<DType> dtype_from_typenum(int numpy_typenum);
 std::optional<DType> dtype_from_name(std::string_view numpy_name);
 
@@ -32,7 +34,8 @@ inline bool is_signed(DType d) { return info(d).kind == 'i'; }
 inline bool is_unsigned(DType d) { return info(d).kind == 'u'; }
 inline bool is_integer(DType d) { return is_signed(d) || is_unsigned(d); }
 
-// What kind of Python object holds a value. Decides promotion (NEP 50: Python scalars are weak) and what the user gets back.
+// What kind of Python object holds a value. Decides promotion (NEP 50: Python scalars are weak) and what the
+// user gets back.
 enum class ValueClass : uint8_t {
   kArray,        // numpy.ndarray (0-d arrays included)
   kNumpyScalar,  // numpy.float64 and friends: rank 0, strong dtype
@@ -40,6 +43,7 @@ enum class ValueClass : uint8_t {
   kPyInt,        // weak; stored as kInt64 (values outside int64 are never captured)
   kPyFloat,      // weak; stored as kFloat64
 };
+std::string_view name(ValueClass value_class);  // "array" "scalar" "py_bool" "py_int" "py_float"
 inline bool is_weak(ValueClass c) { return c >= ValueClass::kPyBool; }
 
 }  // namespace suture

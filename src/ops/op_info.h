@@ -16,7 +16,8 @@ enum class OpId : uint8_t {
 enum class OpKind : uint8_t { Input, Elementwise, Reduce, View, Create, Contract, Effect };
 enum class OpLevel : uint8_t { Prim, Composite, Extern };
 
-// How the result dtype follows from the operand dtypes. Checked against NumPy for every op and dtype combination.
+// How the result dtype follows from the operand dtypes. Checked against NumPy for every op and dtype
+// combination.
 enum class TypeRule : uint8_t {
   None,         // no rule: the builder sets the type
   Arith,        // promoted; bool allowed
@@ -25,24 +26,26 @@ enum class TypeRule : uint8_t {
   FloorDivide,  // promoted; bool -> int8
   Power,        // promoted; bool -> int8
   FloatPower,   // at least float64
-  FloatUnary,   // floating; int8/uint8/bool -> float16 (not supported here), 16 bit -> float32, wider -> float64
-  FloatBinary,  // the same on the promoted operands
+  FloatUnary,   // floating; int8/uint8/bool -> float16 (not supported here), 16 bit -> float32, wider ->
+                // float64
+  FloatBinary,  // the first of float16, float32, float64 that holds both operands
   Negative,     // unchanged; TypeError for bool
   Square,       // unchanged; bool -> int8
   Keep,         // unchanged
-  Compare,      // promoted for the comparison; result bool
-  Logical,      // operands keep their dtype; result bool
-  Bitwise,      // promoted; TypeError for floats
-  Shift,        // promoted integers; bool -> int8
-  Predicate,    // operand keeps its dtype; result bool
-  SignBit,      // floating as FloatUnary; result bool
-  Rounding,     // floats and integers unchanged, bool as NumPy does
-  Round,        // np.round
-  Where,        // operand 0 bool, result promotion of operands 1 and 2
-  Cast,         // Attrs::dtype
-  SumLike,      // bool and small integers -> int64/uint64; or Attrs::dtype
-  Index,        // int64
-  Mean,         // integers and bool -> float64; or Attrs::dtype
+  Compare,  // promoted for the comparison; result bool. uint64 against a signed dtype has a loop of its own:
+            // not supported
+  Logical,  // the truth of each operand counts; loop bool when the operands differ in dtype; result bool
+  Bitwise,  // promoted; TypeError for floats
+  Shift,    // promoted integers; bool -> int8
+  Predicate,  // operand keeps its dtype; result bool
+  SignBit,    // floating as FloatUnary; result bool
+  Rounding,   // unchanged
+  Round,      // unchanged; bool -> float16 (not supported here)
+  Where,      // operand 0 by its truth, result promotion of operands 1 and 2
+  Cast,       // Attrs::dtype
+  SumLike,    // bool and small integers -> int64/uint64; or Attrs::dtype
+  Index,      // int64
+  Mean,       // integers and bool -> float64; or Attrs::dtype
 };
 
 struct OpInfo {
@@ -52,7 +55,7 @@ struct OpInfo {
   OpKind kind;
   OpLevel level;
   int arity;
-  std::string_view numpy;       // "np.add"
+  std::string_view numpy;  // "np.add"
   TypeRule rule;
   int ulp64, ulp32;
   std::string_view cpp;
