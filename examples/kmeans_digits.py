@@ -1,6 +1,6 @@
 """Lloyd's k-means on scikit-learn's bundled handwritten digits (1797 images of 8 x 8 pixels).
 
-    python examples/kmeans_digits.py [CLUSTERS]
+python examples/kmeans_digits.py [CLUSTERS]
 """
 
 import sys

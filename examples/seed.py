@@ -1,7 +1,7 @@
 """The smallest program with something to diagnose: one branch that depends on array values.
 
-    suture check examples/seed.py
-    SUTURE_LOGS=graph_breaks,recompiles,output_code python examples/seed.py
+suture check examples/seed.py
+SUTURE_LOGS=graph_breaks,recompiles,output_code python examples/seed.py
 """
 
 import numpy as np

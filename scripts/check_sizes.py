@@ -53,7 +53,11 @@ def cpp_functions(lines: list[str]) -> list[tuple[str, int, int]]:
 
 def python_functions(text: str) -> list[tuple[str, int, int]]:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [(n.name, n.lineno, (n.end_lineno or n.lineno) - n.lineno + 1) for n in ast.walk(ast.parse(text)) if isinstance(n, kinds)]
+    return [
+        (n.name, n.lineno, (n.end_lineno or n.lineno) - n.lineno + 1)
+        for n in ast.walk(ast.parse(text))
+        if isinstance(n, kinds)
+    ]
 
 
 def main(arguments: list[str]) -> int:
@@ -68,7 +72,9 @@ def main(arguments: list[str]) -> int:
             functions += [(length, f"{relative}:{name}", line) for name, line, length in cpp_functions(lines)]
         elif path.suffix == ".py":
             functions += [(length, f"{relative}:{name}", line) for name, line, length in python_functions(text)]
-    problems = [f"{name}: {lines} lines, at most {MAX_FILE}" for lines, name in files if lines > MAX_FILE and name not in EXEMPT]
+    problems = [
+        f"{name}: {lines} lines, at most {MAX_FILE}" for lines, name in files if lines > MAX_FILE and name not in EXEMPT
+    ]
     problems += [
         f"{name} (line {line}): {length} lines, at most {MAX_FUNCTION}"
         for length, name, line in functions
@@ -85,7 +91,9 @@ def main(arguments: list[str]) -> int:
             print(f"{length:7d}  {name} (line {line})")
     for problem in problems:
         print(problem)
-    print(f"sizes: {len(files)} files, {len(functions)} functions, {sum(n for n, _ in files)} lines, {len(problems)} problems")
+    print(
+        f"sizes: {len(files)} files, {len(functions)} functions, {sum(n for n, _ in files)} lines, {len(problems)} problems"
+    )
     return 1 if problems else 0
 
 

@@ -29,7 +29,13 @@ def ops(core) -> str:
     text = "# Ops\n\nWhat Suture captures. `ulp` is the bound against the correctly rounded result (float64 / float32); 0 means bit-identical to NumPy.\n\n"
     for kind in ("Elementwise", "Reduce", "View", "Create", "Contract", "Effect"):
         rows = [
-            (f"`{op['name']}`", f"`{op['numpy']}`" if op["numpy"] else "", op["level"], f"{op['ulp64']} / {op['ulp32']}", op["doc"])
+            (
+                f"`{op['name']}`",
+                f"`{op['numpy']}`" if op["numpy"] else "",
+                op["level"],
+                f"{op['ulp64']} / {op['ulp32']}",
+                op["doc"],
+            )
             for op in core.op_table()
             if op["kind"] == kind
         ]
@@ -46,14 +52,21 @@ def breaks(core) -> str:
 
 def guards(core) -> str:
     return "# Guards\n\nWhat makes a compiled entry valid, as Python text, and what a failure says.\n\n" + table(
-        ["kind", "check", "failure"], [(f"`{name}`", f"`{check}`", sentence) for name, check, sentence in core.guard_table()]
+        ["kind", "check", "failure"],
+        [(f"`{name}`", f"`{check}`", sentence) for name, check, sentence in core.guard_table()],
     )
 
 
 def config(core) -> str:
-    return "# Options\n\nSet with `suture.config.<name> = value`, `suture.config.patch(...)`, or the environment variable.\n\n" + table(
-        ["option", "type", "default", "environment", "what"],
-        [(f"`{name}`", kind, f"`{default}`" if default else "", f"`{env}`", doc) for name, kind, default, env, doc in core.option_table()],
+    return (
+        "# Options\n\nSet with `suture.config.<name> = value`, `suture.config.patch(...)`, or the environment variable.\n\n"
+        + table(
+            ["option", "type", "default", "environment", "what"],
+            [
+                (f"`{name}`", kind, f"`{default}`" if default else "", f"`{env}`", doc)
+                for name, kind, default, env, doc in core.option_table()
+            ],
+        )
     )
 
 
@@ -62,7 +75,8 @@ def events(core) -> str:
     fields = core.event_field_table()
     for name, doc in core.event_table():
         text += f"\n## {name}\n\n{doc}.\n\n" + table(
-            ["field", "type", "what"], [(f"`{field}`", kind, what) for event, field, kind, what in fields if event == name]
+            ["field", "type", "what"],
+            [(f"`{field}`", kind, what) for event, field, kind, what in fields if event == name],
         )
     return text
 

@@ -1,0 +1,1 @@
+"""Benchmarks: every figure the project quotes comes from `./dev bench`. Speed is printed as ratios within one run."""

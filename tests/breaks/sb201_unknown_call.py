@@ -1,0 +1,13 @@
+import numpy as np
+
+REASON, AT, FRAMES = "SB201", "sorted(", 2
+
+
+def arguments():
+    return (np.array([3.0, 1.0, 2.0]),)
+
+
+def f(x):
+    y = x * 2
+    order = sorted(y)
+    return y + 1, order

@@ -1,0 +1,16 @@
+import numpy as np
+
+REASON, AT, FRAMES = "SB501", "", 0
+
+
+def arguments():
+    return (np.ones(3),)
+
+
+def rows(x):
+    yield x + 1
+    yield x + 2
+
+
+def f(x):
+    return sum(rows(x))

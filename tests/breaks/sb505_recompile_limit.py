@@ -1,0 +1,13 @@
+import numpy as np
+
+REASON, AT, FRAMES, CALLS = "SB505", "", 8, 10
+sizes = iter(range(40))
+
+
+def arguments():
+    # Another number of dimensions at every second call (each argument tuple is made twice per call).
+    return (np.ones((2,) * (1 + next(sizes) // 2)),)
+
+
+def f(x):
+    return x * 2 + 1

@@ -1,0 +1,83 @@
+"""One program per break reason: the reason, the line, the hint, and the same result as without Suture.
+
+A program file sbNNN_*.py defines
+    f           the function
+    arguments() fresh arguments for one call
+    REASON      "SBnnn"
+    AT          text of the source line that is blamed ("" for skips of the whole frame)
+    FRAMES      how many frames must compile (0 only for skips of the whole frame)
+and may define CALLS, the number of calls (default 1), and RAISES, the exception both sides must raise.
+"""
+
+import json
+import linecache
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import suture
+from suture import _core
+
+PROGRAMS = sorted(Path(__file__).parent.glob("sb*.py"))
+
+
+def same(expected, actual):
+    assert type(expected) is type(actual)
+    if isinstance(expected, np.ndarray):
+        assert expected.dtype == actual.dtype and expected.shape == actual.shape
+        np.testing.assert_array_equal(expected, actual)
+    elif isinstance(expected, (tuple, list)):
+        assert len(expected) == len(actual)
+        for e, a in zip(expected, actual, strict=True):
+            same(e, a)
+    else:
+        assert expected == actual or (expected != expected and actual != actual)
+
+
+def outcome(function, arguments):
+    try:
+        return "value", function(*arguments)
+    except Exception as error:
+        return "error", (type(error), str(error))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_break_has_its_reason_line_and_hint(path, capsys):
+    program = runpy.run_path(str(path), run_name="break_program")
+    f, arguments = program["f"], program["arguments"]
+    events = []
+    token = _core.subscribe(["graph_break", "frame_skipped", "recompile_limit"], events.append)
+    try:
+        compiled = suture.compile(f)
+        for _ in range(program.get("CALLS", 1)):
+            expected_arguments, actual_arguments = arguments(), arguments()
+            expected_kind, expected = outcome(f, expected_arguments)
+            printed = capsys.readouterr().out
+            actual_kind, actual = outcome(compiled, actual_arguments)
+            assert capsys.readouterr().out == printed
+            assert expected_kind == actual_kind
+            assert ("RAISES" in program) == (expected_kind == "error")
+            same(expected, actual)
+            for e, a in zip(expected_arguments, actual_arguments, strict=True):
+                same(e, a)
+    finally:
+        _core.unsubscribe(token)
+    records = [json.loads(line)["fields"] for line in events]
+    matching = [r for r in records if r.get("reason_id", "SB505") == program["REASON"]]
+    assert matching, f"{program['REASON']} expected, got {[r.get('reason_id') for r in records]}"
+    if program["REASON"] != "SB505":
+        assert all(r["hints"] and all(r["hints"]) and r["explanation"] and r["reason"] for r in matching)
+        assert "{" not in matching[0]["explanation"] or "{" in linecache.getline(matching[0]["file"], matching[0]["line"])
+    if program["AT"]:
+        blamed = [linecache.getline(r["file"], r["line"]) for r in matching]
+        assert any(program["AT"] in line for line in blamed), blamed
+    frames = sum(frame["compiles"] for frame in _core.status(compiled)["frames"])
+    assert frames == program["FRAMES"], _core.status(compiled)["frames"]
+
+
+def test_every_reason_that_a_program_can_cause_has_one():
+    programs = {path.name[:5].upper() for path in PROGRAMS}
+    needs_a_defect = {"SB504", "SB507", "SB508", "SB509"}  # another Python, a defect of ours, a bad backend, no compiler
+    assert {code for code, *_ in _core.break_table()} - needs_a_defect <= programs
