@@ -1,5 +1,5 @@
-// CodeView: a code object as plain data. Filled by cpython/ from a live code object (or by a reader of .pyc files); this room
-// never sees a PyObject, so decoder, CFG and decompiler run without an interpreter.
+// CodeView: a code object as plain data. Filled by cpython/ from a live code object (or by a reader of .pyc
+// files); this room never sees a PyObject, so decoder, CFG and decompiler run without an interpreter.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,19 @@ struct CodeView {
   PythonVersion version;
   std::string name, qualname, filename;
   int first_line = 1;
-  int arg_count = 0;            // co_argcount: positional, includes positional-only
+  int arg_count = 0;  // co_argcount: positional, includes positional-only
   int posonly_count = 0;
   int kwonly_count = 0;
   int stack_size = 0;
-  int flags = 0;                // co_flags
-  std::vector<std::string> local_names;   // co_localsplusnames: locals, then cells that are no arguments, then free variables
-  std::vector<uint8_t> local_kinds;       // LocalKind bits, parallel to local_names
-  std::vector<std::string> names;         // co_names
+  int flags = 0;  // co_flags
+  std::vector<std::string>
+      local_names;  // co_localsplusnames: locals, then cells that are no arguments, then free variables
+  std::vector<uint8_t> local_kinds;         // LocalKind bits, parallel to local_names
+  std::vector<std::string> names;           // co_names
   std::vector<std::string> constant_reprs;  // printed forms of co_consts, by index; code works on indices
-  std::vector<uint8_t> code;              // co_code: de-specialised
-  std::vector<uint8_t> line_table;        // co_linetable
-  std::vector<uint8_t> exception_table;   // co_exceptiontable
+  std::vector<uint8_t> code;                // co_code: de-specialised
+  std::vector<uint8_t> line_table;          // co_linetable
+  std::vector<uint8_t> exception_table;     // co_exceptiontable
 };
 
 }  // namespace suture

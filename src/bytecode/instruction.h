@@ -1,13 +1,16 @@
 // Function: decoded bytecode, ready to be analysed, edited and assembled again.
 //
 // Overview
-//   Instructions are numbered by INDEX in `instructions` (never by byte offset); EXTENDED_ARG and CACHE units are folded
-//   away. Jumps hold the index of their target instruction. `offset` remembers the original byte offset, for names
+//   Instructions are numbered by INDEX in `instructions` (never by byte offset); EXTENDED_ARG and CACHE units
+//   are folded away. Jumps hold the index of their target instruction. `offset` remembers the original byte
+//   offset, for names
 //   (__resume_at_88_2) and messages; instructions that we invented have offset -1.
 // Invariants
-//   - assemble(decode(code)) behaves as the original; for unedited code it is byte-identical in code and exception table.
-//   - targets and exception regions are indices and stay valid until instructions are inserted; edits rebuild the list
-//     through CodeEditor, which renumbers.
+//   - assemble(decode(code)) behaves as the original; for unedited code it is byte-identical in code and
+//   exception table.
+//   - targets and exception regions are indices and stay valid until instructions are inserted; edits rebuild
+//   the list
+//     with a CodeBuilder (code_builder.h), whose labels are resolved at the end.
 #pragma once
 
 #include <cstdint>
@@ -27,25 +30,50 @@ enum class Opcode : uint16_t {
 #include "bytecode/opcode_names.def"
 };
 
+// What the argument of an instruction means.
+enum class Operand : uint8_t {
+  kNone,         // there is no argument
+  kNumber,       // a count, flags, ...
+  kConstant,     // index into co_consts
+  kName,         // index into co_names
+  kNameShifted,  // index into co_names in the upper bits, flags in bit 0
+  kLocal,        // index into local_names: a fast local
+  kCell,         // index into local_names: a cell or free variable
+  kCompare,      // comparison operator
+  kBinaryOp,     // arithmetic operator
+  kTarget,       // a jump; the target is in Instruction::target
+};
+
 struct OpcodeInfo {
   Opcode opcode;
   std::string_view name;
-  uint8_t number;       // in this Python version
-  uint8_t caches;       // inline cache units that follow
+  uint8_t number;  // in this Python version
+  uint8_t caches;  // inline cache units that follow
   bool has_arg;
-  int8_t jump;          // 0 none, +1 forward relative, -1 backward relative
+  int8_t jump;  // 0 none, +1 forward relative, -1 backward relative
+  Operand operand;
 };
+// Null when this version has no such opcode.
 const OpcodeInfo* opcode_info(PythonVersion version, uint8_t number);
 const OpcodeInfo* opcode_info(PythonVersion version, Opcode opcode);
 bool has_opcode_table(PythonVersion version);
 std::string_view opcode_name(Opcode opcode);
 
+// How an instruction uses the value stack. `pops` is how deep it reaches: values that it only looks at count
+// as popped and pushed again, so an instruction never touches anything below `pops`.
+struct StackUse {
+  int pops = 0;
+  int pushes = 0;          // control goes to the next instruction
+  int pushes_on_jump = 0;  // the jump is taken
+};
+StackUse stack_use(PythonVersion version, Opcode opcode, int arg);
+
 struct Instruction {
   Opcode opcode;
-  int arg = 0;
-  int target = -1;      // index of the jump target, or -1
-  int offset = -1;      // original byte offset
-  int line = 0, end_line = 0, column = -1, end_column = -1;
+  int arg = 0;      // 0 for jumps: assemble computes the distance
+  int target = -1;  // index of the jump target, or -1
+  int offset = -1;  // original byte offset (of the opcode itself, behind its EXTENDED_ARGs)
+  int line = 0, end_line = 0, column = -1, end_column = -1;  // line 0 and end_line 0: no position
 };
 
 struct ExceptionRegion {
