@@ -158,6 +158,9 @@ void TraceModel::add_trouble(const EventRecord& event) {
     internal_errors.push_back(
         {event.str("function"), event.str("step"), event.str("message"), event.str("artifact"), file, line});
   if (event.is("cache_trouble")) cache_troubles.push_back({event.str("path"), event.str("message")});
+  if (event.is("fusion_decision"))
+    fusions.push_back({frame ? frame->function : "", file, event.str("producer"), event.str("consumer"),
+                       event.str("reason"), event.str("sentence"), line, event.flag("fused")});
   if (!event.is("replay")) return;
   auto& replay = find_or_add(replays, [&](const ReplayModel& r) {
     return r.graph == event.str("graph") && r.conditions == event.str("conditions");

@@ -108,6 +108,12 @@ struct SymbolModel {
   std::string symbol, source, why;
 };
 
+struct FusionModel {
+  std::string function, file, producer, consumer, reason, sentence;
+  int64_t line = 0;
+  bool fused = false;
+};
+
 struct NoteModel {  // cache_trouble
   std::string path, message;
 };
@@ -125,6 +131,7 @@ class TraceModel {
   std::vector<InternalErrorModel> internal_errors;
   std::vector<ReplayModel> replays;
   std::vector<SymbolModel> symbols;
+  std::vector<FusionModel> fusions;
   std::vector<NoteModel> cache_troubles;
   int unreadable_lines = 0;
 

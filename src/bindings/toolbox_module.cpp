@@ -1,0 +1,147 @@
+// Module suture._toolbox. The interface is documented in python/suture/_toolbox.pyi. Loads without the
+// compiler.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "toolbox/toolbox.h"
+
+namespace nb = nanobind;
+
+namespace suture::toolbox {
+namespace {
+
+template <class T>
+T value_or_raise(Result<T> result) {
+  if (!result.ok()) throw nb::value_error(result.error().message.c_str());
+  return std::move(result).value();
+}
+
+// Programs may hold any bytes; text for Python must not fail on them.
+nb::str text(const std::string& s) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "backslashreplace"));
+}
+
+nb::str text(std::string_view s) { return text(std::string(s)); }
+
+std::string bytes_of(nb::handle string) {
+  nb::bytes encoded =
+      nb::steal<nb::bytes>(PyUnicode_AsEncodedString(string.ptr(), "utf-8", "backslashreplace"));
+  if (!encoded.is_valid()) throw nb::python_error();
+  return std::string(encoded.c_str(), encoded.size());
+}
+
+std::vector<std::string> lines_of(nb::handle lines) {
+  std::vector<std::string> out;
+  for (nb::handle line : lines) out.push_back(bytes_of(line));
+  return out;
+}
+
+// linecache or something like it; a failure there costs a source quote, not the report.
+SourceLine source_line(const nb::object& callback) {
+  if (callback.is_none()) return nullptr;
+  return [callback](const std::string& file, int line) -> std::string {
+    try {
+      return bytes_of(callback(text(file), line));
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("suture source line");
+    }
+    return "";
+  };
+}
+
+nb::list render(LogRenderer& renderer, nb::handle line) {
+  nb::list out;
+  for (LogLine& each : renderer.render(bytes_of(line))) out.append(nb::cast(std::move(each)));
+  return out;
+}
+
+nb::list finish(LogRenderer& renderer) {
+  nb::list out;
+  for (LogLine& each : renderer.finish()) out.append(nb::cast(std::move(each)));
+  return out;
+}
+
+nb::list artifact_table() {
+  nb::list table;
+  for (const ArtifactInfo& artifact : all_artifacts())
+    table.append(nb::make_tuple(text(artifact.name), artifact.off_by_default, text(artifact.help)));
+  return table;
+}
+
+nb::list component_table() {
+  nb::list table;
+  for (const ComponentInfo& component : all_components())
+    table.append(nb::make_tuple(text(component.name), text(component.help)));
+  return table;
+}
+
+void bind_logs(nb::module_& module) {
+  nb::class_<LogSettings>(module, "LogSettings")
+      .def_prop_ro("artifacts", &LogSettings::artifacts)
+      .def_prop_ro("events", &LogSettings::events)
+      .def_prop_ro("help", [](const LogSettings& settings) { return text(settings.help()); })
+      .def("level", [](const LogSettings& settings, const std::string& component) {
+        return text(level_name(settings.level(component)));
+      });
+  module.def("parse_logs",
+             [](const std::string& settings) { return value_or_raise(parse_log_settings(settings)); });
+  module.def("artifact_table", &artifact_table);
+  module.def("component_table", &component_table);
+  nb::class_<LogLine>(module, "LogLine")
+      .def_ro("logger", &LogLine::logger)
+      .def_prop_ro("level", [](const LogLine& line) { return text(level_name(line.level)); })
+      .def_ro("artifact", &LogLine::artifact)
+      .def_ro("compile_id", &LogLine::compile_id)
+      .def_prop_ro("file", [](const LogLine& line) { return text(line.file); })
+      .def_ro("line", &LogLine::line)
+      .def_prop_ro("function", [](const LogLine& line) { return text(line.function); })
+      .def_prop_ro("text", [](const LogLine& line) { return text(line.text); });
+  nb::class_<LogRenderer>(module, "LogRenderer")
+      .def(
+          "__init__",
+          [](LogRenderer* self, const LogSettings& settings, nb::object callback) {
+            new (self) LogRenderer(settings, source_line(callback));
+          },
+          nb::arg("settings"), nb::arg("source_line").none())
+      .def("render", &render, nb::arg("line"))
+      .def("finish", &finish);
+}
+
+void bind_reports(nb::module_& module) {
+  module.def(
+      "explain_json",
+      [](nb::object lines, nb::object status, nb::object callback) {
+        return text(value_or_raise(explain_json(lines_of(lines), bytes_of(status), source_line(callback))));
+      },
+      nb::arg("lines"), nb::arg("status"), nb::arg("source_line").none());
+  module.def(
+      "explain_text",
+      [](nb::object lines, nb::object status, nb::object callback) {
+        return text(value_or_raise(explain_text(lines_of(lines), bytes_of(status), source_line(callback))));
+      },
+      nb::arg("lines"), nb::arg("status"), nb::arg("source_line").none());
+  module.def(
+      "clinic_json",
+      [](nb::object lines, nb::object statuses, nb::object facts, nb::object callback) {
+        return text(value_or_raise(
+            clinic_json(lines_of(lines), bytes_of(statuses), bytes_of(facts), source_line(callback))));
+      },
+      nb::arg("lines"), nb::arg("statuses"), nb::arg("facts"), nb::arg("source_line").none());
+  module.def("clinic_text",
+             [](nb::object report) { return text(value_or_raise(clinic_text(bytes_of(report)))); });
+  module.def("escape_terminal", [](nb::object plain) { return text(escape_terminal(bytes_of(plain))); });
+}
+
+}  // namespace
+}  // namespace suture::toolbox
+
+NB_MODULE(_toolbox, module) {
+  suture::toolbox::bind_logs(module);
+  suture::toolbox::bind_reports(module);
+}

@@ -1,0 +1,88 @@
+#include "toolbox/clinic/clinic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "toolbox/model/json_reader.h"
+
+namespace suture::toolbox {
+namespace {
+
+void append(std::vector<Finding>& into, std::vector<Finding> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(into));
+}
+
+int exit_code(const Report& report) {
+  if (report.facts.interrupted) return 130;
+  if (report.facts.program_exit_code != 0) return 3;
+  if (report.facts.fail_on == "never") return 0;
+  Severity limit = report.facts.fail_on == "note"    ? Severity::kNote
+                   : report.facts.fail_on == "error" ? Severity::kError
+                                                     : Severity::kWarning;
+  bool reached = std::any_of(report.findings.begin(), report.findings.end(),
+                             [&](const Finding& finding) { return finding.severity >= limit; });
+  return reached ? 1 : 0;
+}
+
+std::string verdict(const Report& report) {
+  if (report.facts.program_exit_code != 0 || report.facts.interrupted) return "failed";
+  bool serious = std::any_of(report.findings.begin(), report.findings.end(),
+                             [](const Finding& finding) { return finding.severity >= Severity::kWarning; });
+  return serious ? "findings" : "healthy";
+}
+
+}  // namespace
+
+std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: return "error";
+  }
+  return "";
+}
+
+Result<RunFacts> parse_facts(std::string_view json) {
+  RunFacts facts;
+  if (json.empty()) return facts;
+  simdjson::dom::parser parser;
+  JsonObject object;
+  if (auto error = parser.parse(simdjson::padded_string(json)).get(object))
+    return Error::unsupported("toolbox", fmt::format("facts: {}", simdjson::error_message(error)));
+  facts.program = json_str(object, "program");
+  facts.error = json_str(object, "error");
+  if (auto fail_on = json_str(object, "fail_on"); !fail_on.empty()) facts.fail_on = fail_on;
+  facts.wall_ms = json_number(object, "wall_ms", -1);
+  facts.baseline_ms = json_number(object, "baseline_ms", -1);
+  facts.program_exit_code = json_int(object, "program_exit_code");
+  facts.interrupted = json_flag(object, "interrupted");
+  JsonElement baseline;
+  if (object["baseline"].get(baseline) != simdjson::SUCCESS) return facts;
+  SUTURE_TRY(statuses, parse_statuses(simdjson::minify(baseline)));
+  facts.baseline = std::move(statuses);
+  return facts;
+}
+
+Report examine(const Explanation& run, RunFacts facts) {
+  Report report;
+  report.functions = function_rows(run, facts);
+  report.facts = std::move(facts);
+  append(report.findings, examine_breaks(run));
+  append(report.findings, examine_recompiles(run));
+  append(report.findings, examine_kernels(run, report.functions));
+  append(report.findings, examine_crashes(run));
+  std::stable_sort(report.findings.begin(), report.findings.end(), [](const Finding& a, const Finding& b) {
+    return a.severity != b.severity ? a.severity > b.severity : a.cost_ms > b.cost_ms;
+  });
+  for (const FrameModel& frame : run.model().frames)
+    for (const CompileModel& compile : frame.compiles) {
+      report.compile_ms += compile.ms;
+      report.kernels.insert(report.kernels.end(), compile.kernels.begin(), compile.kernels.end());
+    }
+  report.verdict = verdict(report);
+  report.exit_code = exit_code(report);
+  return report;
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,76 @@
+// The clinic: a whole run examined station by station.
+//
+// Overview
+//   breaks -> recompiles -> kernels, in this order, because the number of graphs multiplies the cost of
+//   everything after it; then crash. Each station turns the trace and the statuses into findings; a finding
+//   is what, where, why, what it costs and what to do.
+// How severities are chosen
+//   error    something does not work: a defect of ours, no compiler, a reached limit
+//   warning  costs something and can be changed by the user
+//   note     worth knowing and normal: one recompile of a size that became a symbol, a break the program
+//   asked for
+// Invariants
+//   - cost_ms is measured, never guessed; 0 means that nothing was measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "toolbox/explain/explanation.h"
+
+namespace suture::toolbox {
+
+enum class Severity : uint8_t { kNote, kWarning, kError };
+std::string_view severity_name(Severity severity);
+
+struct Finding {
+  std::string station, id;
+  Severity severity = Severity::kWarning;
+  std::string function, file;
+  int64_t line = 0, column = -1, end_column = -1;
+  std::string what, why;
+  double cost_ms = 0;
+  std::vector<std::string> advice;
+  std::vector<std::string> evidence;  // counts and texts, one sentence each
+};
+
+struct FunctionRow {
+  std::string function, file, backend, reason;
+  int64_t line = 0, calls = 0, compiles = 0, recompiles = 0, graphs = 0, ops = 0, breaks = 0, guards = 0,
+          kernels = 0;
+  double compile_ms = 0, call_ms = -1, numpy_call_ms = -1;  // per steady call; -1 unknown
+  bool skipped = false;
+  double speedup() const { return call_ms > 0 && numpy_call_ms >= 0 ? numpy_call_ms / call_ms : -1; }
+};
+
+// What the command measured; -1 = unknown.
+struct RunFacts {
+  std::string program, fail_on = "warning", error;
+  double wall_ms = -1, baseline_ms = -1;
+  int64_t program_exit_code = 0;
+  bool interrupted = false;
+  std::vector<CallableStatus> baseline;
+};
+Result<RunFacts> parse_facts(std::string_view json);
+
+struct Report {
+  RunFacts facts;
+  std::vector<Finding> findings;  // most costly first within a severity, errors first
+  std::vector<FunctionRow> functions;
+  std::vector<KernelModel> kernels;
+  double compile_ms = 0;
+  std::string verdict;  // healthy | findings | failed
+  int exit_code = 0;
+};
+
+std::vector<Finding> examine_breaks(const Explanation& run);
+std::vector<Finding> examine_recompiles(const Explanation& run);
+std::vector<Finding> examine_kernels(const Explanation& run, const std::vector<FunctionRow>& functions);
+std::vector<Finding> examine_crashes(const Explanation& run);
+std::vector<FunctionRow> function_rows(const Explanation& run, const RunFacts& facts);
+
+Report examine(const Explanation& run, RunFacts facts);
+// Schema suture.check/1: DESIGN section 2 plus severity, evidence, functions, kernels and times.
+std::string report_json(const Report& report, const SourceLine& source_line);
+
+}  // namespace suture::toolbox

@@ -1,0 +1,128 @@
+// The report as plain text, made from its JSON, so that a saved report prints like a fresh one.
+//
+//   1 breaks: 1 finding
+//     warning SB101 Graph break: Data-dependent branching
+//       in f, prog.py:21
+//       ...
+#include <fmt/format.h>
+
+#include "toolbox/clinic/clinic.h"
+#include "toolbox/model/json_reader.h"
+#include "toolbox/toolbox.h"
+
+namespace suture::toolbox {
+namespace {
+
+constexpr std::pair<const char*, const char*> kStations[] = {
+    {"breaks", "graph breaks: how many graphs are there"},
+    {"recompiles", "recompiles: how often is a graph paid for"},
+    {"kernels", "kernels: what was generated, and is it faster"},
+    {"crash", "crashes"},
+};
+
+std::string milliseconds(double ms) {
+  if (ms >= 1000) return fmt::format("{:.2f} s", ms / 1000);
+  if (ms >= 0.1) return fmt::format("{:.1f} ms", ms);
+  return fmt::format("{:.2f} us", ms * 1000);
+}
+
+void write_finding(std::string& out, const JsonObject& finding) {
+  out += fmt::format("  {} {} {}\n", json_str(finding, "severity"), json_str(finding, "id"),
+                     json_str(finding, "what"));
+  std::string where = json_str(finding, "function");
+  if (auto file = json_str(finding, "file"); !file.empty()) {
+    if (!where.empty()) where += ", ";
+    where += json_int(finding, "line") ? place(file, json_int(finding, "line")) : file;
+  }
+  if (!where.empty()) out += fmt::format("    in {}\n", where);
+  if (auto quote = json_str(finding, "quote"); !quote.empty()) out += quote + "\n";
+  out += fmt::format("    why       {}\n", json_str(finding, "why"));
+  for (const std::string& line : json_list(finding, "evidence"))
+    out += fmt::format("    evidence  {}\n", line);
+  if (double cost = json_number(finding, "cost_ms"); cost > 0)
+    out += fmt::format("    cost      {}\n", milliseconds(cost));
+  for (const std::string& hint : json_list(finding, "hints")) out += fmt::format("    advice    {}\n", hint);
+}
+
+int64_t count_in(const JsonObject& report, std::string_view station) {
+  int64_t count = 0;
+  json_objects(report, "findings", [&](const JsonObject& f) { count += json_str(f, "station") == station; });
+  return count;
+}
+
+void write_kernels(std::string& out, const JsonObject& report) {
+  json_objects(report, "kernels", [&](const JsonObject& kernel) {
+    out += fmt::format("  {}  ({})\n", json_str(kernel, "name"), json_str(kernel, "function"));
+    if (auto path = json_str(kernel, "path"); !path.empty()) out += fmt::format("    {}\n", path);
+  });
+}
+
+void write_stations(std::string& out, const JsonObject& report) {
+  int number = 0;
+  for (const auto& [station, title] : kStations) {
+    int64_t count = count_in(report, station);
+    bool always = ++number <= 3;
+    if (!count && !always) continue;
+    out += fmt::format("\n{} {}: {}\n", number, title, count ? count_of(count, "finding") : "nothing found");
+    json_objects(report, "findings", [&, station = station](const JsonObject& finding) {
+      if (json_str(finding, "station") == station) write_finding(out, finding);
+    });
+    if (station == std::string_view("kernels")) write_kernels(out, report);
+  }
+}
+
+std::string optional_time(const JsonObject& row, std::string_view key) {
+  double ms = json_number(row, key, -1);
+  return ms < 0 ? "-" : milliseconds(ms);
+}
+
+void write_functions(std::string& out, const JsonObject& report) {
+  std::string rows;
+  json_objects(report, "functions", [&](const JsonObject& row) {
+    double speedup = json_number(row, "speedup", -1);
+    rows += fmt::format(
+        "  {:<24} {:>7} {:>6} {:>6} {:>10} {:>7} {:>10} {:>10} {:>10} {:>8}\n", json_str(row, "function"),
+        json_int(row, "calls"), json_int(row, "graphs"), json_int(row, "breaks"), json_int(row, "recompiles"),
+        json_int(row, "kernels"), milliseconds(json_number(row, "compile_ms")), optional_time(row, "call_ms"),
+        optional_time(row, "numpy_call_ms"), speedup < 0 ? "-" : fmt::format("{:.2f}x", speedup));
+    if (json_flag(row, "skipped"))
+      rows += fmt::format("    runs in the interpreter: {}\n", json_str(row, "reason"));
+  });
+  if (rows.empty()) {
+    out += "\nNo function decorated with suture.compile was called.\n";
+    return;
+  }
+  out += fmt::format("\n  {:<24} {:>7} {:>6} {:>6} {:>10} {:>7} {:>10} {:>10} {:>10} {:>8}\n{}", "function",
+                     "calls", "graphs", "breaks", "recompiles", "kernels", "compile", "per call", "NumPy",
+                     "speedup", rows);
+}
+
+void write_verdict(std::string& out, const JsonObject& report) {
+  JsonObject times;
+  if (report["times"].get(times) == simdjson::SUCCESS) {
+    double wall = json_number(times, "wall_ms", -1), baseline = json_number(times, "baseline_ms", -1);
+    if (wall >= 0)
+      out += fmt::format("\nprogram   {} ({} of it compiling)\n", milliseconds(wall),
+                         milliseconds(json_number(times, "compile_ms")));
+    if (baseline >= 0)
+      out += fmt::format("NumPy     {} (the same program with SUTURE_DISABLE=1)\n", milliseconds(baseline));
+  }
+  if (auto error = json_str(report, "error"); !error.empty()) out += fmt::format("error     {}\n", error);
+  out += fmt::format("verdict   {}\n", json_str(report, "verdict"));
+}
+
+}  // namespace
+
+Result<std::string> clinic_text(std::string_view json) {
+  simdjson::dom::parser parser;
+  JsonObject report;
+  if (auto error = parser.parse(simdjson::padded_string(json)).get(report))
+    return Error::unsupported("toolbox", fmt::format("not a report: {}", simdjson::error_message(error)));
+  std::string out = fmt::format("suture check {}\n", json_str(report, "program"));
+  write_stations(out, report);
+  write_functions(out, report);
+  write_verdict(out, report);
+  return escape_terminal(out);
+}
+
+}  // namespace suture::toolbox
