@@ -226,6 +226,18 @@ PyView function_builtins(PyView function) noexcept {
 }
 PyView cell_contents(PyView cell) noexcept { return PyCell_GET(cell); }
 
+PyRef make_weak_reference(PyView object) noexcept {
+  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return {};
+  PyRef reference = PyRef::steal(PyWeakref_NewRef(object, nullptr));
+  if (!reference) PyErr_Clear();
+  return reference;
+}
+
+PyView weak_target(PyView weak_reference) noexcept {
+  PyView target = PyWeakref_GET_OBJECT(weak_reference);
+  return target == Py_None ? nullptr : target;
+}
+
 std::string pending_exception_text() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);

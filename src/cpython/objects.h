@@ -16,7 +16,8 @@ struct AttributeLookup {
     kTypeData,      // plain object found on the type (no __get__)
     kMethod,        // function found on the type: binding gives a bound method; `value` is the function
     kStaticMethod,  // `value` is the underlying callable
-                    // (through a class, its functions, properties and slots are kTypeData: they come back as they are)
+                    // (through a class, its functions, properties and slots are kTypeData: they come back as
+                    // they are)
     kClassMethod,   // `value` is the underlying function
     kProperty,      // `value` is the property object
     kOpaque,        // needs user code or a C descriptor we do not model
@@ -26,13 +27,18 @@ struct AttributeLookup {
 AttributeLookup lookup_attribute(PyView object, PyView name) noexcept;
 
 bool is_python_function(PyView object) noexcept;  // exactly types.FunctionType
-std::string type_name(PyView object);             // of a class: its own name, else its type's: "numpy.ndarray", "int"
-std::string short_repr(PyView object, size_t limit = 80);  // runs repr only for exact builtin scalar/str/tuple types; else "<T object>"
+std::string type_name(PyView object);  // of a class: its own name, else its type's: "numpy.ndarray", "int"
+std::string short_repr(
+    PyView object,
+    size_t limit = 80);  // runs repr only for exact builtin scalar/str/tuple types; else "<T object>"
 PyView function_code(PyView function) noexcept;
 PyView function_globals(PyView function) noexcept;
 PyView function_closure(PyView function) noexcept;  // tuple of cells or null
 PyView function_builtins(PyView function) noexcept;
-PyView cell_contents(PyView cell) noexcept;         // null when empty
+PyView cell_contents(PyView cell) noexcept;  // null when empty
+// Weak references, without callback. make: empty when the object supports none (no exception is left behind).
+PyRef make_weak_reference(PyView object) noexcept;
+PyView weak_target(PyView weak_reference) noexcept;  // null when collected
 // The user's exception text for logs; clears nothing.
 std::string pending_exception_text();
 

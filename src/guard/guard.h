@@ -1,4 +1,5 @@
-// Guard: one fact about the inputs of a compiled frame. Data; evaluation and the failure sentence read the same record.
+// Guard: one fact about the inputs of a compiled frame. Data; evaluation and the failure sentence read the
+// same record.
 #pragma once
 
 #include <string>
@@ -28,12 +29,17 @@ const GuardKindInfo& info(GuardKind kind);
 struct Guard {
   GuardKind kind = GuardKind::kType;
   SourceId source = kNoSource;
-  SourceId other = kNoSource;   // kNoOverlap, kSameObject, kNotSameObject
-  PyRef object;                 // kType, kIdentity, kConstant, kDictKeys (a tuple), kAbsent (the name), kCode
-  int64_t number = 0;           // kRank, kSize, kStride (bytes), kLength, kWriteable (0/1), kContiguous ('C' or 'F'), kDtype (DType)
-  int index = -1;               // axis
-  int fact = -1;                // kShape: index into ShapeEnv::facts()
-  UserSpan where;               // user line that made capture rely on it
+  SourceId other = kNoSource;  // kNoOverlap, kSameObject, kNotSameObject
+  PyRef object;                // kType, kIdentity, kConstant, kDictKeys (a tuple), kAbsent (the name), kCode
+  bool weak =
+      false;  // kIdentity: `object` is a weak reference to the expected object (GuardTree::build decides)
+  int64_t number = 0;  // kRank, kSize, kStride (bytes), kLength, kWriteable (0/1), kContiguous ('C' or 'F'),
+                       // kDtype (DType)
+  int index = -1;      // axis
+  int fact = -1;       // kShape: index into ShapeEnv::facts()
+  SymbolId symbol =
+      -1;  // kSizeRange, kStrideRange, kIntRange: the symbol that takes its value here (-1: must fit int64)
+  UserSpan where;  // user line that made capture rely on it
 };
 
 // How a symbol of the ShapeEnv gets its value at a call.
@@ -46,7 +52,7 @@ struct SymbolBinding {
 
 struct GuardSet {
   SourceTable sources;
-  std::vector<Guard> guards;       // in the order they are evaluated
+  std::vector<Guard> guards;  // in the order they are evaluated
   std::vector<SymbolBinding> bindings;
 };
 

@@ -1,8 +1,17 @@
 // GuardTree: guards compiled to a flat program: fetch each source once into a slot, test, bind symbols.
 //
+// Overview
+//   build() puts the guards into their final order, which every index refers to: the guards as given, then
+//   one range guard per symbol binding (it binds the symbol), then one kShape guard per fact of the ShapeEnv.
+//   matches() runs the flat program (guard_program.h), which may test in another order; evaluate() adds, for
+//   a call that does not match, the search for the first failing guard with check_guard (guard_check.h). Both
+//   answer from the same records, and describe() and explain_failure() print them.
 // Invariants
-//   - evaluate() runs no user code, allocates nothing, and leaves no Python exception behind.
-//   - explain_failure(g) for the g that evaluate() returned always names source, expected and actual, from the same record.
+//   - evaluate() runs no user code, allocates nothing once the scratch has its size, and leaves no Python
+//   exception behind.
+//   - explain_failure(g) for the g that evaluate() returned always names source, expected and actual, from
+//   the same record.
+//   - Guards hold user instances weakly (kIdentity); modules, functions, types and builtins strongly.
 #pragma once
 
 #include <memory>
@@ -10,32 +19,25 @@
 #include <string>
 #include <vector>
 
+#include "guard/frame_input.h"
 #include "guard/guard.h"
+#include "guard/guard_program.h"
 
 namespace suture {
-
-// What a frame was called with: the function and its bound arguments (co_argcount + kwonly + *args tuple + **kwargs dict,
-// in localsplus order; all non-null).
-struct FrameInput {
-  PyView function = nullptr;
-  std::span<PyObject* const> arguments;
-};
-
-// Reusable scratch: slot values (borrowed) and symbol values.
-struct GuardScratch {
-  std::vector<PyObject*> slots;       // by SourceId
-  std::vector<int64_t> symbols;       // by SymbolId
-};
 
 class GuardTree {
  public:
   static Result<GuardTree> build(GuardSet set, ShapeEnv env);
+  // Whether every guard holds; on true, scratch has the values of all guarded sources and of all symbols.
+  bool matches(const FrameInput& input, GuardScratch& scratch) const noexcept;
   // Index of the first guard that fails, or -1. Fills scratch for the sources and symbols seen so far.
   int evaluate(const FrameInput& input, GuardScratch& scratch) const noexcept;
-  // All failing guards (those whose sources can be fetched), for recompiles_verbose.
+  // All failing guards, for recompiles_verbose; of the guards on a source that cannot be fetched only the
+  // first. Empty exactly when evaluate() is -1.
   std::vector<int> failing(const FrameInput& input) const;
-  std::string explain_failure(int guard, const FrameInput& input) const;  // "array 'x' size mismatch at index 0. expected 32, actual 48"
-  std::string describe(int guard) const;                                  // "x.shape[0] == 32"
+  std::string explain_failure(int guard, const FrameInput& input)
+      const;                              // "array 'x' size mismatch at index 0. expected 32, actual 48"
+  std::string describe(int guard) const;  // "x.shape[0] == 32"
   const GuardSet& set() const { return set_; }
   const ShapeEnv& env() const { return env_; }
   // Drops every Python reference (tp_traverse/tp_clear of the owner).
@@ -45,9 +47,7 @@ class GuardTree {
  private:
   GuardSet set_;
   ShapeEnv env_;
+  GuardProgram program_;
 };
-
-// Fetches one source; borrowed reference or null. Runs no user code.
-PyObject* fetch(const SourceTable& sources, SourceId id, const FrameInput& input) noexcept;
 
 }  // namespace suture

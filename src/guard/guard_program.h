@@ -1,0 +1,58 @@
+// GuardProgram: the guards of one entry as a flat list of operations.
+//
+// How it works
+//   Each source that a guard needs is fetched once into its slot, right before the first test that reads it.
+//   All facts about one array (kArray, kDtype, kRank, kSize, kStride, kContiguous, kWriteable) become one
+//   operation that reads the array's fields directly. Everything else is a pointer comparison or a call of
+//   check_guard.
+// Invariants
+//   - Agrees with check_guard on every guard; only the order of tests differs.
+//   - Points into the GuardSet and ShapeEnv it was built from; the owner keeps them unchanged and in place
+//   (heap storage of
+//     their vectors, so moving the owner is fine).
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "guard/frame_input.h"
+#include "guard/guard.h"
+
+namespace suture {
+
+class GuardProgram {
+ public:
+  static GuardProgram build(const GuardSet& set, const ShapeEnv& env);
+  bool run(const GuardSet& set, const ShapeEnv& env, const FrameInput& input,
+           GuardScratch& scratch) const noexcept;
+
+ private:
+  enum class Code : uint8_t { kFetchLocal, kFetchGlobal, kFetch, kArray, kIs, kType, kGuard };
+  struct Operation {
+    Code code;
+    int slot = -1;  // value that is tested or fetched
+    int number =
+        -1;  // kFetchLocal: argument; kFetch*: parent slot; kArray: index into arrays_; kGuard: guard
+    PyObject* object = nullptr;  // kIs, kType: expected; kFetchGlobal: the name (borrowed from the set)
+  };
+  struct AxisValue {
+    int axis;
+    int64_t value;
+  };
+  struct ArrayFactsWanted {
+    DType dtype = DType::kFloat64;
+    int ndim = 0;
+    int flags_mask = 0, flags_wanted = 0;
+    bool test_whole_strides = true;
+    std::vector<AxisValue> sizes, strides;
+  };
+  struct Builder;
+  static bool array_matches(const ArrayFactsWanted& wanted, PyObject* value) noexcept;
+
+  std::vector<Operation> operations_;
+  std::vector<ArrayFactsWanted> arrays_;
+};
+
+}  // namespace suture

@@ -1,0 +1,17 @@
+// The words of guards: filled templates of guards.def.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "guard/guard.h"
+
+namespace suture {
+
+// "x.shape[0] == 32"
+std::string guard_check_text(const Guard& guard, const GuardSet& set, const ShapeEnv& env);
+// "array 'x' size mismatch at index 0. expected 32, actual 48"; value and other are the fetched sources.
+std::string guard_failure_text(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,
+                               PyView other, std::span<const int64_t> symbols);
+
+}  // namespace suture
