@@ -1,9 +1,10 @@
 // LoopProgram: a lowered graph as loop nests over buffers. Scheduling decides which nests become one kernel.
 //
 // Overview
-//   A Nest iterates over `axes` (extents) and computes one scalar expression per element. Reads are affine in the axis
-//   variables: element index = offset + sum(axis_k * stride_k), so views, broadcasts and transposes are just coefficients.
-//   A reduction nest marks some axes as reduced and has a combiner; its epilogue sees the reduced value.
+//   A Nest iterates over `axes` (extents) and computes one scalar expression per element. Reads are affine in
+//   the axis variables: element index = offset + sum(axis_k * stride_k), so views, broadcasts and transposes
+//   are just coefficients. A reduction nest marks some axes as reduced and has a combiner; its epilogue sees
+//   the reduced value.
 // Invariants
 //   - Nests are in program order; a nest that stores into memory other nests read is never moved across them.
 //   - Expressions are trees of ExprId into one arena per nest; operands come before users.
@@ -23,14 +24,14 @@ using ExprId = int;
 
 struct Buffer {
   enum class Kind : uint8_t { kInput, kTemp, kOutput, kView } kind = Kind::kTemp;
-  NodeId node = kNoNode;        // graph node whose value it holds
-  int input = -1;               // kInput: placeholder position
-  BufferId base = -1;           // kView
-  SymInt offset = 0;            // kView: elements from the start of base
+  NodeId node = kNoNode;  // graph node whose value it holds
+  int input = -1;         // kInput: placeholder position
+  BufferId base = -1;     // kView
+  SymInt offset = 0;      // kView: elements from the start of base
   DType dtype = DType::kFloat64;
   ValueClass value_class = ValueClass::kArray;
   std::vector<SymInt> shape, strides;  // elements
-  std::string name;             // C++ identifier
+  std::string name;                    // C++ identifier
 };
 
 struct Access {
@@ -43,22 +44,36 @@ struct Expr {
   enum class Kind : uint8_t { kLoad, kOp, kCast, kConstant, kSymbol, kAxis, kReduced } kind = Kind::kOp;
   OpId op = OpId::kAdd;
   std::vector<ExprId> operands;
-  Access access;                // kLoad
-  Scalar scalar;                // kConstant
-  SymInt sym = 0;               // kSymbol
-  int axis = -1;                // kAxis: the index along this axis, as int64
-  int reduction = -1;           // kReduced: result of reduction i of the nest
+  Access access;       // kLoad
+  Scalar scalar;       // kConstant
+  SymInt sym = 0;      // kSymbol
+  int axis = -1;       // kAxis: the index along this axis, as int64
+  int reduction = -1;  // kReduced: result of reduction i of the nest
   DType dtype = DType::kFloat64;
-  bool checked = false;         // integer arithmetic of NumPy or Python scalars: overflow sets a kernel status bit
+  bool checked = false;  // integer arithmetic of NumPy or Python scalars: overflow sets a kernel status bit
   NodeId node = kNoNode;
   UserSpan where;
 };
 
+// In which order the elements of a reduction are visited; `outer` then `run` is a loop order, outermost
+// first. Binding for floating-point sums and products and for argmax/argmin (Reduction::ordered), a
+// preference for all others. See sum_order.h.
+struct ReduceOrder {
+  std::vector<int> outer;  // axes of the nest outside the run (all kept axes among them)
+  std::vector<int>
+      run;  // reduced axes whose elements form one run; empty: the innermost axis is kept (row adds)
+  int64_t chunk = 0;  // > 0: a run is added in pieces of this many elements
+  friend bool operator==(const ReduceOrder&, const ReduceOrder&) = default;
+};
+
 struct Reduction {
-  OpId op = OpId::kSum;         // kSum kProd kMax kMin kAny kAll kArgmax kArgmin
-  std::vector<int> axes;        // reduced axes of the nest
-  ExprId value = -1;            // per element
-  DType dtype = DType::kFloat64;  // accumulator
+  OpId op = OpId::kSum;                 // kSum kProd kMax kMin kAny kAll kArgmax kArgmin
+  std::vector<int> axes;                // reduced axes of the nest
+  ExprId value = -1;                    // per element
+  DType dtype = DType::kFloat64;        // accumulator
+  DType value_dtype = DType::kFloat64;  // of `value`: equal to dtype except for kAny kAll kArgmax kArgmin
+  bool ordered = false;                 // `order` must be kept: another one gives other bits
+  ReduceOrder order;
   NodeId node = kNoNode;
 };
 
@@ -74,13 +89,14 @@ struct Nest {
   std::vector<Expr> exprs;
   std::vector<Reduction> reductions;
   std::vector<Store> stores;
-  std::vector<NodeId> nodes;     // graph nodes computed here, program order
+  std::vector<NodeId> nodes;  // graph nodes computed here, program order
 };
 
-struct NumpyCall {               // Extern ops
+struct NumpyCall {  // Extern ops
   OpId op = OpId::kMatmul;
   std::vector<BufferId> operands;
   BufferId result = -1;
+  std::string why;  // reductions: why no kernel can do this one
   NodeId node = kNoNode;
 };
 
@@ -91,8 +107,18 @@ struct LoopProgram {
   ShapeEnv env;
 };
 
+struct LowerOptions {
+  int numpy_minor = 3;  // NumPy 2.x whose order of summation is kept
+};
 // One nest per compute node; nothing fused yet.
-Result<LoopProgram> lower(const Graph& lowered_graph);
+Result<LoopProgram> lower(const Graph& lowered_graph, const LowerOptions& options = {});
+
+// Buffer that owns the memory `buffer` lives in.
+BufferId root_buffer(const std::vector<Buffer>& buffers, BufferId buffer);
+// Axes of the nest that its reductions reduce (all reductions of a nest reduce the same axes).
+std::vector<bool> reduced_axes(const Nest& nest);
+// Expressions `root` depends on, itself included, operands first.
+std::vector<ExprId> subexpressions(const Nest& nest, ExprId root);
 std::string to_text(const LoopProgram& program);
 
 }  // namespace suture

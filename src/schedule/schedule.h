@@ -1,4 +1,5 @@
-// Schedule: which nests become one kernel, in which loop order, with which temporaries; and why not, where not.
+// Schedule: which nests become one kernel, in which loop order, with which temporaries; and why not, where
+// not.
 #pragma once
 
 #include <string>
@@ -18,24 +19,28 @@ struct ScheduleOptions {
 struct FusionVerdict {
   std::string producer, consumer;  // node names
   bool fused = false;
-  std::string reason;              // id from fusion_reasons.def
+  std::string reason;  // id from fusion_reasons.def
   std::string sentence;
 };
 
+// The fused nest. Its axes are in loop order, outermost first; axes of extent 1 are gone and contiguous axes
+// are merged. With reductions, `order.outer` is 0..k-1 and `order.run` k..n-1.
 struct KernelGroup {
-  Nest nest;                       // the fused nest, axes already in loop order (outermost first)
-  std::string name;                // cpp_fused_..._k
+  Nest nest;
+  std::string name;              // cpp_fused_..._k
+  std::vector<std::string> ops;  // op names, sorted, each once
 };
 
 struct Schedule {
-  std::vector<Buffer> buffers;     // temporaries that fusion removed have no accesses left
+  std::vector<Buffer> buffers;  // temporaries that fusion removed have no accesses left
   std::vector<std::variant<KernelGroup, NumpyCall>> steps;
   std::vector<BufferId> outputs;
   std::vector<FusionVerdict> verdicts;
   ShapeEnv env;
 };
 
-Result<Schedule> plan_schedule(const LoopProgram& program, const Graph& graph, const ScheduleOptions& options);
+Result<Schedule> plan_schedule(const LoopProgram& program, const Graph& graph,
+                               const ScheduleOptions& options);
 std::string to_text(const Schedule& schedule);
 
 }  // namespace suture

@@ -1,0 +1,206 @@
+#include "schedule/fusion.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "schedule/axis_map.h"
+#include "schedule/fuse_nests.h"
+
+namespace suture {
+namespace {
+
+struct Group {
+  Statement statement;
+  Touched touched;
+  std::set<size_t> after;  // groups that must run later
+  size_t position = 0;     // of its first statement
+  int version = 0;
+  bool alive = true;
+
+  const Nest* nest() const { return std::get_if<Nest>(&statement); }
+};
+
+std::string replaced(std::string text, const std::string& key, const std::string& value) {
+  for (size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + value.size()))
+    text.replace(at, key.size(), value);
+  return text;
+}
+
+class Fuser {
+ public:
+  Fuser(const LoopProgram& program, const Graph& graph, const ScheduleOptions& options)
+      : program_(program), graph_(graph), options_(options) {
+    for (const Statement& statement : program.statements) {
+      Group group{statement, touched_storage(statement, program.buffers), {}, groups_.size()};
+      for (size_t earlier = 0; earlier < groups_.size(); ++earlier)
+        if (must_keep_order(groups_[earlier].touched, group.touched))
+          groups_[earlier].after.insert(groups_.size());
+      groups_.push_back(std::move(group));
+    }
+  }
+
+  FusedStatements run() {
+    while (options_.fuse && merge_best_pair()) {
+    }
+    record_refusals();
+    return {in_execution_order(), std::move(verdicts_)};
+  }
+
+ private:
+  struct Pair {
+    size_t first, second;  // first runs before second
+    double bytes;
+  };
+
+  bool reaches(size_t from, size_t to, bool skip_direct) const {
+    std::vector<size_t> stack;
+    std::set<size_t> seen;
+    for (size_t next : groups_[from].after)
+      if (!(skip_direct && next == to)) stack.push_back(next);
+    while (!stack.empty()) {
+      const size_t at = stack.back();
+      stack.pop_back();
+      if (at == to) return true;
+      if (!seen.insert(at).second) continue;
+      for (size_t next : groups_[at].after) stack.push_back(next);
+    }
+    return false;
+  }
+
+  std::optional<Pair> ordered_pair(size_t a, size_t b) const {
+    const std::vector<BufferId> shared = shared_storage(groups_[a].touched, groups_[b].touched);
+    if (shared.empty()) return std::nullopt;
+    double bytes = 0;
+    for (BufferId id : shared) bytes += footprint(id);
+    const bool backwards = groups_[b].after.count(a) > 0;
+    return backwards ? Pair{b, a, bytes} : Pair{a, b, bytes};
+  }
+
+  double footprint(BufferId id) const {
+    const Buffer& buffer = program_.buffers[id];
+    const auto elements = static_cast<double>(program_.env.hint(product(buffer.shape)));
+    const bool handed_over = buffer.kind == Buffer::Kind::kTemp || buffer.kind == Buffer::Kind::kOutput;
+    return elements * itemsize(buffer.dtype) * (handed_over ? 2.0 : 1.0);
+  }
+
+  std::vector<Pair> candidates() const {
+    std::vector<Pair> pairs;
+    for (size_t a = 0; a < groups_.size(); ++a)
+      for (size_t b = a + 1; b < groups_.size() && groups_[a].alive; ++b)
+        if (groups_[b].alive)
+          if (const auto pair = ordered_pair(a, b)) pairs.push_back(*pair);
+    std::stable_sort(pairs.begin(), pairs.end(),
+                     [](const Pair& x, const Pair& y) { return x.bytes > y.bytes; });
+    return pairs;
+  }
+
+  FuseResult judge(const Pair& pair) const {
+    const Nest* producer = groups_[pair.first].nest();
+    const Nest* consumer = groups_[pair.second].nest();
+    const BufferId buffer = shared_storage(groups_[pair.first].touched, groups_[pair.second].touched).front();
+    if (!producer || !consumer) return {std::nullopt, FusionReason::kNumpyCall, buffer};
+    if (!options_.fuse) return {std::nullopt, FusionReason::kOff, buffer};
+    if (reaches(pair.first, pair.second, true) || reaches(pair.second, pair.first, false))
+      return {std::nullopt, FusionReason::kCycle, buffer};
+    return fuse_nests(*producer, *consumer, program_.env, options_.max_group_nodes);
+  }
+
+  bool merge_best_pair() {
+    for (const Pair& pair : candidates()) {
+      const auto key = std::make_pair(pair.first, pair.second);
+      const auto versions = std::make_pair(groups_[pair.first].version, groups_[pair.second].version);
+      const auto known = refused_.find(key);
+      if (known != refused_.end() && known->second == versions) continue;
+      FuseResult result = judge(pair);
+      if (!result.nest) {
+        // An ordering refusal may vanish when other groups merge, all others depend on the two groups only.
+        if (result.reason != FusionReason::kCycle) refused_[key] = versions;
+        continue;
+      }
+      record(pair, result);
+      merge(pair, std::move(*result.nest));
+      return true;
+    }
+    return false;
+  }
+
+  void merge(const Pair& pair, Nest nest) {
+    const size_t into = std::min(pair.first, pair.second), gone = std::max(pair.first, pair.second);
+    Group& group = groups_[into];
+    group.statement = std::move(nest);
+    group.touched = touched_storage(group.statement, program_.buffers);
+    group.after.insert(groups_[gone].after.begin(), groups_[gone].after.end());
+    group.after.erase(into);
+    group.after.erase(gone);
+    ++group.version;
+    groups_[gone].alive = false;
+    groups_[gone].after.clear();
+    for (Group& other : groups_)
+      if (other.after.erase(gone) && other.alive) other.after.insert(into);
+    group.after.erase(into);
+  }
+
+  std::string name_of(const Group& group, bool last) const {
+    if (const Nest* nest = group.nest()) {
+      if (nest->nodes.empty()) return "?";
+      return graph_.node(last ? nest->nodes.back() : nest->nodes.front()).name;
+    }
+    return graph_.node(std::get<NumpyCall>(group.statement).node).name;
+  }
+
+  void record(const Pair& pair, const FuseResult& result) {
+    FusionVerdict verdict;
+    verdict.producer = name_of(groups_[pair.first], true);
+    verdict.consumer = name_of(groups_[pair.second], false);
+    verdict.fused = result.nest.has_value();
+    verdict.reason = info(result.reason).name;
+    const std::string buffer = result.buffer >= 0 ? program_.buffers[result.buffer].name : "";
+    verdict.sentence =
+        replaced(replaced(replaced(std::string(info(result.reason).sentence), "{p}", verdict.producer), "{c}",
+                          verdict.consumer),
+                 "{b}", buffer);
+    verdicts_.push_back(std::move(verdict));
+  }
+
+  void record_refusals() {
+    for (const Pair& pair : candidates()) {
+      const FuseResult result = judge(pair);
+      if (!result.nest) record(pair, result);
+    }
+  }
+
+  std::vector<Statement> in_execution_order() {
+    std::vector<int> waiting_for(groups_.size(), 0);
+    for (const Group& group : groups_)
+      for (size_t next : group.after) ++waiting_for[next];
+    std::set<size_t> ready;
+    for (size_t i = 0; i < groups_.size(); ++i)
+      if (groups_[i].alive && waiting_for[i] == 0) ready.insert(i);
+    std::vector<Statement> ordered;
+    while (!ready.empty()) {
+      const size_t at = *ready.begin();
+      ready.erase(ready.begin());
+      ordered.push_back(std::move(groups_[at].statement));
+      for (size_t next : groups_[at].after)
+        if (--waiting_for[next] == 0) ready.insert(next);
+    }
+    return ordered;
+  }
+
+  const LoopProgram& program_;
+  const Graph& graph_;
+  const ScheduleOptions& options_;
+  std::vector<Group> groups_;
+  std::map<std::pair<size_t, size_t>, std::pair<int, int>> refused_;
+  std::vector<FusionVerdict> verdicts_;
+};
+
+}  // namespace
+
+FusedStatements fuse_statements(const LoopProgram& program, const Graph& graph,
+                                const ScheduleOptions& options) {
+  return Fuser(program, graph, options).run();
+}
+
+}  // namespace suture

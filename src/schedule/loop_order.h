@@ -1,0 +1,17 @@
+// Loop order: puts the axes of a fused nest in the order in which the kernel will loop, drops axes of extent
+// 1 and merges neighbours that every access walks without a gap, so that a fully contiguous nest becomes one
+// loop.
+//
+//   for [32, 32]  x[32*i0 + i1], y[32*i0 + i1]   =>   for [1024]  x[i0], y[i0]
+//
+// Elementwise nests loop in the stride order of their result (largest stride outermost). Nests with
+// reductions loop in their ReduceOrder; axes merge only inside its `outer` part or inside its `run` part.
+#pragma once
+
+#include "loop/loop_program.h"
+
+namespace suture {
+
+void order_loops(Nest& nest, const ShapeEnv& env);
+
+}  // namespace suture
