@@ -1,0 +1,320 @@
+"""Inputs that are no plain arrays, and environments that are no good: the same result or the same error, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import suture
+from suture import _core
+from tests.support.oracle import check, frames_compiled
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def double(x):
+    return x * 2
+
+
+class Subclass(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return "intercepted"
+
+
+STRANGE = {
+    "int": 3,
+    "float": 2.5,
+    "str": "ab",
+    "list": [1, 2],
+    "tuple": (1, 2),
+    "none": None,
+    "object array": np.array([1, "a", None], object),
+    "str array": np.array(["a", "b"]),
+    "datetime": np.array(["2020-01-01"], "M8[D]"),
+    "timedelta": np.array([1, 2], "m8[s]"),
+    "structured": np.zeros(2, [("a", "f8"), ("b", "i4")]),
+    "complex": np.array([1 + 2j]),
+    "float16": np.ones(3, np.float16),
+    "longdouble": np.ones(3, np.longdouble),
+    "big endian": np.ones(3, ">f8"),
+    "unaligned": np.frombuffer(b"\0" * 25, np.uint8)[1:].view(np.float64),
+    "field view": np.zeros(3, [("a", "f8"), ("b", "i4")])["a"],
+    "masked": np.ma.masked_array([1.0, 2.0], [0, 1]),
+    "matrix-like subclass": np.ones(3).view(Subclass),
+    "memmap-like": np.ones(3).view(np.memmap) if False else np.ones(3),
+    "read-only": np.broadcast_to(np.ones(3), (2, 3)),
+    "huge int": 2**200,
+    "fraction": __import__("fractions").Fraction(1, 3),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_strange_argument_gives_what_python_gives(name):
+    compiled = suture.compile(double)
+    value = STRANGE[name]
+    expected_error = actual_error = expected = actual = None
+    try:
+        expected = double(value)
+    except Exception as error:
+        expected_error = (type(error), str(error))
+    try:
+        actual = compiled(value)
+    except Exception as error:
+        actual_error = (type(error), str(error))
+    assert actual_error == expected_error
+    assert type(actual) is type(expected)
+    if isinstance(expected, np.ndarray):
+        assert actual.dtype == expected.dtype
+        assert str(actual) == str(expected)
+    else:
+        assert actual == expected
+
+
+def test_a_strange_call_does_not_spoil_the_next_one():
+    compiled = suture.compile(double)
+    compiled("ab")
+    check(double, compiled, (np.ones(3),))
+    check(double, compiled, (np.ma.masked_array([1.0, 2.0]).filled(),))
+
+
+@pytest.mark.parametrize(
+    "arguments, keywords",
+    [((), {}), ((1, 2, 3), {}), ((1,), {"x": 2}), ((), {"z": 1}), ((1,), {"k": 1, "nope": 2})],
+)
+def test_wrong_calls_raise_pythons_own_type_error(arguments, keywords):
+    def f(x, y=1, *, k=0):
+        return x
+
+    compiled = suture.compile(f)
+    with pytest.raises(TypeError) as expected:
+        f(*arguments, **keywords)
+    with pytest.raises(TypeError) as actual:
+        compiled(*arguments, **keywords)
+    assert str(actual.value) == str(expected.value)
+
+
+def store(x, y):
+    x[...] = y
+    return x
+
+
+def test_read_only_output_raises_and_changes_nothing():
+    compiled = suture.compile(store)
+    check(store, compiled, (np.zeros(3), np.ones(3)))
+    assert frames_compiled(compiled) == 1
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(frozen, np.ones(3))
+    assert not frozen.any()
+
+
+@pytest.mark.parametrize(
+    "function, arguments",
+    [
+        (lambda x, y: x + y, (np.ones(3), np.ones(4))),
+        (lambda x, y: x @ y, (np.ones((2, 3)), np.ones((2, 3)))),
+        (lambda x, y: x.reshape(7), (np.ones(6), 0)),
+        (lambda x, y: x.sum(axis=5), (np.ones(6), 0)),
+        (lambda x, y: x[9], (np.ones(6), 0)),
+        (lambda x, y: x - y, (np.ones(3, bool), np.ones(3, bool))),
+        (lambda x, y: x.max(), (np.ones(0), 0)),
+        (lambda x, y: np.sin(x, x, x), (np.ones(3), 0)),
+        (lambda x, y: x.nope, (np.ones(3), 0)),
+        (lambda x, y: np.zeros(-1), (np.ones(3), 0)),
+        (lambda x, y: x**-2, (np.arange(3), 0)),
+        (lambda x, y: undefined_name, (np.ones(3), 0)),  # noqa: F821
+    ],
+)
+def test_numpys_own_exceptions_come_out(function, arguments):
+    compiled = suture.compile(function)
+    check(function, compiled, arguments)
+
+
+def test_in_place_casting_error_leaves_the_array_alone():
+    def f(x):
+        x += 1.5
+        return x
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.arange(3),))
+
+
+@pytest.mark.parametrize("state", ["warn", "raise", "ignore"])
+def test_error_state_is_obeyed(state):
+    def f(x):
+        return np.log(x) + 1 / x
+
+    compiled = suture.compile(f)
+    compiled(np.ones(3))
+    with np.errstate(all=state):
+        check(f, compiled, (np.array([0.0, -1.0, 1.0]),))
+    check(f, compiled, (np.array([0.0, -1.0, 1.0]),))
+    assert frames_compiled(compiled) >= 1
+
+
+def test_warnings_point_at_the_users_line():
+    import warnings
+
+    def f(x):
+        y = x + 1
+        return np.log(y)
+
+    compiled = suture.compile(f)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compiled(np.array([-1.0, 2.0]))
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, f.__code__.co_firstlineno + 2)]
+    assert frames_compiled(compiled) == 1
+
+
+def test_threads_share_one_compiled_function():
+    compiled = suture.compile(double)
+    failures = []
+
+    def work(n):
+        for _ in range(50):
+            x = np.full(n, float(n))
+            if not np.array_equal(compiled(x), x * 2):
+                failures.append(n)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(2, 8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert frames_compiled(compiled) >= 1
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'python'}:{ROOT}", **environment},
+    )
+
+
+PROGRAM = """
+import numpy as np, suture
+from suture import _core
+f = suture.compile(lambda x: np.sqrt(x) * 2)
+assert np.array_equal(f(np.arange(4.0)), np.sqrt(np.arange(4.0)) * 2)
+status = _core.status(f)
+print(sum(frame["compiles"] for frame in status["frames"]), status["reason"])
+"""
+
+
+@pytest.mark.parametrize("directory", ["/proc/no/such/place", "/dev/null/x", "/nonexistent"])
+def test_unwritable_cache_directory_costs_only_the_cache(directory):
+    done = run(PROGRAM, SUTURE_CACHE_DIR=directory)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1 ")
+
+
+def test_unwritable_trace_directory_warns_once():
+    done = run(PROGRAM, SUTURE_TRACE="/proc/no/such/place")
+    assert done.returncode == 0 and done.stdout.startswith("1 ")
+    assert done.stderr.count("/proc/no/such/place") == 1
+
+
+def test_missing_compiler_runs_eagerly_with_a_reason():
+    done = run(
+        PROGRAM,
+        SUTURE_TOOLCHAIN="subprocess",
+        SUTURE_COMPILER="/no/such/compiler",
+        SUTURE_CACHE_DIR="off",
+        PATH="/nonexistent",
+        SUTURE_LOGS="graph_breaks",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("0 ") and "compiler" in done.stdout.lower()
+
+
+def test_subprocess_toolchain_gives_the_same_results():
+    done = run(PROGRAM, SUTURE_TOOLCHAIN="subprocess", SUTURE_CACHE_DIR="off")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1 ")
+
+
+def test_bad_environment_values_do_not_stop_the_program():
+    done = run(PROGRAM, SUTURE_RECOMPILE_LIMIT="many", SUTURE_STRICT="perhaps")
+    assert done.returncode == 0, done.stderr
+    assert "SUTURE_RECOMPILE_LIMIT" in done.stderr and "SUTURE_STRICT" in done.stderr
+
+
+def test_disable_switches_everything_off():
+    done = run(PROGRAM, SUTURE_DISABLE="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("0 ")
+
+
+def test_ctrl_c_during_compiles_leaves_a_usable_process():
+    done = run(
+        """
+        import os, signal, threading, time
+        import numpy as np, suture
+        def make(n):
+            namespace = {"np": np}
+            exec(f"def f(x):\\n    return " + " + ".join(f"np.sin(x * {i + n})" for i in range(12)), namespace)
+            return namespace["f"]
+        interrupted = 0
+        deadline = time.time() + 4
+        n = 0
+        while time.time() < deadline and interrupted < 3:
+            f = make(n); n += 1
+            g = suture.compile(f)
+            timer = threading.Timer(0.01, lambda: os.kill(os.getpid(), signal.SIGINT))
+            timer.start()
+            try:
+                for _ in range(50):
+                    g(np.ones(5))
+                    suture.reset()
+                time.sleep(0.05)
+            except KeyboardInterrupt:
+                interrupted += 1
+            timer.join()
+            x = np.arange(4.0)
+            assert np.allclose(g(x), f(x), rtol=1e-14)
+        print("interrupted", interrupted)
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert "interrupted 3" in done.stdout
+
+
+def test_deep_recursion_raises_recursion_error():
+    def f(x, n):
+        return f_compiled(x + 1, n + 1)
+
+    f_compiled = suture.compile(f)
+    with pytest.raises(RecursionError):
+        f_compiled(np.ones(2), 0)
+    check(double, suture.compile(double), (np.ones(3),))
+
+
+def test_fork_keeps_compiled_functions_working():
+    compiled = suture.compile(double)
+    compiled(np.ones(3))
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ok = np.array_equal(compiled(np.ones(3)), np.full(3, 2.0)) and np.array_equal(
+                suture.compile(lambda x: x - 1)(np.ones(5)), np.zeros(5)
+            )
+        finally:
+            os._exit(0 if ok else 1)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert signal.getsignal(signal.SIGINT) is not None
+    assert _core.status(compiled)["hits"] >= 0
