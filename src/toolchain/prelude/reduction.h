@@ -1,0 +1,159 @@
+// Reductions over blocks. A kernel evaluates the reduced expression for a block of elements into a small array (a plain loop
+// that vectorises) and hands the block to one of these; a sum of contiguous memory passes the memory itself.
+//
+// Sums of floats follow NumPy's pairwise order exactly (src/loop/sum_order.h): the eight accumulators of a block are the
+// lanes of one vector, and PairwiseTree walks the blocks of the recursion from left to right. Nothing is reassociated.
+
+typedef double f64x8 __attribute__((vector_size(64)));
+typedef float f32x8 __attribute__((vector_size(32)));
+template <class T> struct eight_lanes;
+template <> struct eight_lanes<double> { using type = f64x8; };
+template <> struct eight_lanes<float> { using type = f32x8; };
+
+// Identities of max and min.
+template <class T> SUTURE_INLINE T lowest_value() {
+  if constexpr (is_float<T>) return T(-__builtin_inf());
+  else return lowest_int<T>;
+}
+template <class T> SUTURE_INLINE T highest_value() {
+  if constexpr (is_float<T>) return T(__builtin_inf());
+  else if constexpr (is_bool<T>) return true;
+  else return T(~lowest_int<T>);
+}
+
+// The blocks of NumPy's pairwise recursion over n elements: next() is the length of the next block (0 at the end), add()
+// takes its sum. A node of more than 128 elements is split at half its size rounded down to a multiple of 8.
+template <class T> struct PairwiseTree {
+  struct Level {
+    int64_t right;   // elements of the right half, while the left one is being summed
+    T left;          // its sum, once known
+    bool has_left;
+  };
+  Level levels[64];
+  int depth = 0;
+  int64_t pending;
+  T total = T(-0.0);
+
+  __attribute__((always_inline)) explicit PairwiseTree(int64_t n) : pending(n) {}
+  __attribute__((always_inline)) int64_t next() {
+    int64_t size = pending;
+    while (size > 128) {
+      int64_t half = size / 2;
+      half -= half % 8;
+      levels[depth++] = {size - half, T(0), false};
+      size = half;
+    }
+    return size;
+  }
+  __attribute__((always_inline)) void add(T block) {
+    pending = 0;
+    while (depth > 0) {
+      Level& level = levels[depth - 1];
+      if (!level.has_left) {
+        level.left = block;
+        level.has_left = true;
+        pending = level.right;
+        return;
+      }
+      block = level.left + block;
+      --depth;
+    }
+    total = block;
+  }
+  __attribute__((always_inline)) T sum() const { return total; }
+};
+
+// At most 128 elements, as one leaf of the recursion.
+template <class T> SUTURE_INLINE T sum_block(const T* x, int64_t n) {
+  if (n < 8) {
+    T total = T(-0.0);
+    for (int64_t k = 0; k < n; ++k) total = total + x[k];
+    return total;
+  }
+  using Lanes = typename eight_lanes<T>::type;
+  Lanes r, v;
+  __builtin_memcpy(&r, x, sizeof r);
+  int64_t k = 8;
+  for (; k + 8 <= n; k += 8) {
+    __builtin_memcpy(&v, x + k, sizeof v);
+    r = r + v;
+  }
+  T total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+  for (; k < n; ++k) total = total + x[k];
+  return total;
+}
+
+// Integer and bool sums wrap, so their order does not matter. Products of floats are taken left to right.
+template <class T> SUTURE_INLINE T reduce_sum(T total, const T* x, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) total = op_add(total, x[k]);
+  return total;
+}
+template <class T> SUTURE_INLINE T reduce_prod(T total, const T* x, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) total = op_mul(total, x[k]);
+  return total;
+}
+
+// NaN wins: a lane that holds one never changes again.
+template <class T> SUTURE_INLINE T reduce_max(T best, const T* x, int64_t n) {
+  int64_t k = 0;
+  if constexpr (is_float<T>) {
+    if (n >= 16) {
+      using Lanes = typename eight_lanes<T>::type;
+      Lanes r, v;
+      __builtin_memcpy(&r, x, sizeof r);
+      for (k = 8; k + 8 <= n; k += 8) {
+        __builtin_memcpy(&v, x + k, sizeof v);
+        r = ((r >= v) | (r != r)) ? r : v;
+      }
+      for (int lane = 0; lane < 8; ++lane) best = op_maximum(best, T(r[lane]));
+    }
+  }
+  for (; k < n; ++k) best = op_maximum(best, x[k]);
+  return best;
+}
+template <class T> SUTURE_INLINE T reduce_min(T best, const T* x, int64_t n) {
+  int64_t k = 0;
+  if constexpr (is_float<T>) {
+    if (n >= 16) {
+      using Lanes = typename eight_lanes<T>::type;
+      Lanes r, v;
+      __builtin_memcpy(&r, x, sizeof r);
+      for (k = 8; k + 8 <= n; k += 8) {
+        __builtin_memcpy(&v, x + k, sizeof v);
+        r = ((r <= v) | (r != r)) ? r : v;
+      }
+      for (int lane = 0; lane < 8; ++lane) best = op_minimum(best, T(r[lane]));
+    }
+  }
+  for (; k < n; ++k) best = op_minimum(best, x[k]);
+  return best;
+}
+template <class T> SUTURE_INLINE bool reduce_any(bool found, const T* x, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) found = found | op_truth(x[k]);
+  return found;
+}
+template <class T> SUTURE_INLINE bool reduce_all(bool holds, const T* x, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) holds = holds & op_truth(x[k]);
+  return holds;
+}
+
+// First occurrence; the first NaN wins and stays. `begin` is the index of x[0]. The block is searched only when it improves
+// on the best so far.
+template <class T> SUTURE_INLINE void reduce_argmax(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
+  if (best != best) return;
+  const T top = reduce_max(best, x, n);
+  if (top == best) return;
+  int64_t k = 0;
+  while (!(x[k] == top || (top != top && x[k] != x[k]))) ++k;
+  best = top;
+  index = begin + k;
+}
+template <class T> SUTURE_INLINE void reduce_argmin(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
+  if (best != best) return;
+  const T bottom = reduce_min(best, x, n);
+  if (bottom == best) return;
+  int64_t k = 0;
+  while (!(x[k] == bottom || (bottom != bottom && x[k] != x[k]))) ++k;
+  best = bottom;
+  index = begin + k;
+}
