@@ -183,6 +183,8 @@ void report_kernels(const CompileContext& ctx, const std::string& graph, const G
                        .set("signatures", kernel_signatures(code))
                        .set("path", library.source_path)
                        .set("code", code.cpp));
+  if (!library.note.empty() && ctx.trace.wants(EventId::kCacheTrouble))
+    ctx.trace.emit(Event(EventId::kCacheTrouble, ctx.id).set("path", library.source_path).set("message", library.note));
   if (!ctx.trace.wants(EventId::kKernelCompiled)) return;
   const CompileTimes& times = library.times;
   ctx.trace.emit(Event(EventId::kKernelCompiled, ctx.id)
