@@ -3,9 +3,9 @@
 Everything that leaves the compiler is an event, and an event is one line of JSON: what a callback receives, what
 `explain_records` returns and what a trace file holds is the same text. Its form:
 
-    {"event": "graph_break", "id": "0/1", "frame": 0, "compile": 1, "attempt": 0, "time": 1764430000.123, "fields": {...}}
+    {"schema": 1, "event": "graph_break", "compile_id": "0/1", "time": 1764430000.123, "fields": {...}}
 
-`id` is CompileId.str(); the keys of `fields` are those of events.def. Numbers that JSON cannot hold (nan, inf) are null.
+exactly as to_json_line (src/trace/json_line.cpp) writes it; `compile_id` is CompileId.str() or null.
 """
 
 from collections.abc import Callable, Sequence

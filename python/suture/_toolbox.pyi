@@ -17,13 +17,13 @@ class LogSettings:
     events: list[str]  # names of the events they need
     help: str  # text to print first; "" unless `help` was asked
     def level(self, component: str) -> str:
-        """"error" | "warning" | "info" | "debug" of a component ("capture"), default "warning" """
+        """ "error" | "warning" | "info" | "debug" of a component ("capture"), default "warning" """
 
 def parse_logs(text: str) -> LogSettings:
     """The SUTURE_LOGS syntax. ValueError with the nearest name for an unknown one."""
 
-def artifact_table() -> list[tuple[str, bool, str]]:
-    """(name, off by default, help)"""
+def artifact_table() -> list[tuple[str, str, bool, str]]:
+    """(name, component, off by default, help)"""
 
 def component_table() -> list[tuple[str, str]]:
     """(name, help)"""

@@ -70,7 +70,8 @@ nb::list finish(LogRenderer& renderer) {
 nb::list artifact_table() {
   nb::list table;
   for (const ArtifactInfo& artifact : all_artifacts())
-    table.append(nb::make_tuple(text(artifact.name), artifact.off_by_default, text(artifact.help)));
+    table.append(nb::make_tuple(text(artifact.name), text(artifact.component), artifact.off_by_default,
+                                text(artifact.help)));
   return table;
 }
 

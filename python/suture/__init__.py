@@ -1,0 +1,89 @@
+"""Suture compiles ordinary NumPy functions as they run and tells at every step what it did and why.
+
+    import suture
+
+    @suture.compile
+    def f(x, n): ...
+
+    suture.explain(f)(x, 3)      # what was compiled, what was not, and why
+    SUTURE_LOGS=graph_breaks     # the same as a log
+    suture check program.py      # a whole program, examined
+
+Importing this package loads the extension module and nothing else; every tool is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from suture import _core
+from suture._api import compile, disable, graph_break, mark_dynamic, mark_static, reset
+from suture._config import config
+from suture._errors import GraphBreak, InternalError
+
+if TYPE_CHECKING:
+    from suture import cache, testing
+    from suture._backends import list_backends, register_backend
+    from suture._core import Graph
+    from suture._explain import Explanation, explain
+    from suture._logs import set_logs
+
+__version__: str = _core.version
+
+__all__ = [
+    "Explanation",
+    "Graph",
+    "GraphBreak",
+    "InternalError",
+    "cache",
+    "compile",
+    "config",
+    "disable",
+    "explain",
+    "graph_break",
+    "list_backends",
+    "mark_dynamic",
+    "mark_static",
+    "register_backend",
+    "reset",
+    "set_logs",
+    "testing",
+]
+
+# Name -> module that has it; None: the name is a module itself.
+_LAZY = {
+    "Explanation": "suture._explain",
+    "Graph": "suture._core",
+    "cache": None,
+    "explain": "suture._explain",
+    "list_backends": "suture._backends",
+    "register_backend": "suture._backends",
+    "set_logs": "suture._logs",
+    "testing": None,
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'suture' has no attribute '{name}'")
+    from importlib import import_module
+
+    module = _LAZY[name]
+    value = import_module(f"suture.{name}") if module is None else getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+def _start() -> None:
+    """Connects the compiler to what the environment asks for. Nothing here may stop the user's program."""
+    from suture import _startup
+
+    _startup.start()
+
+
+_start()
+del _start

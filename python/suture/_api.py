@@ -1,0 +1,172 @@
+"""The functions users decorate and mark with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from suture import _core
+from suture._config import config
+
+if TYPE_CHECKING:
+    import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+Backend = str | Callable[..., Any]
+
+# Called with every compiled callable that is made: the command line watches a program this way.
+observers: list[Callable[[Any], None]] = []
+
+_warned_about_python = False
+
+
+@overload
+def compile(fn: F) -> F: ...
+@overload
+def compile(
+    fn: None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Backend | None = None,
+    numerics: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Callable[[F], F]: ...
+
+
+def compile(
+    fn: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Backend | None = None,
+    numerics: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """Compiles a function when it is called. Usable as `@suture.compile`, `@suture.compile(...)` and `suture.compile(f)`.
+
+    fullgraph  a graph break is an error (suture.GraphBreak) instead of a detour through the interpreter
+    dynamic    None: sizes and ints that change become symbols; True: all are symbols at once; False: never
+    backend    "native" (default), "eager", "lowered_eager", a registered name, or a callable(graph, example_inputs)
+    numerics   "exact" (default): NumPy's own values; "fast": sums may be reassociated
+    options    options of suture.config for this function only
+    disable    return the function as it is
+    """
+    settings = {
+        "fullgraph": fullgraph,
+        "dynamic": dynamic,
+        "backend": backend,
+        "numerics": numerics,
+        "options": options,
+        "disable": disable,
+    }
+    if fn is None:
+        return lambda function: compile(function, **settings)
+    if disable:
+        return fn
+    if isinstance(fn, (staticmethod, classmethod)):
+        return type(fn)(compile(fn.__func__, **settings))
+    if isinstance(fn, MethodType):
+        return MethodType(compile(fn.__func__, **settings), fn.__self__)
+    if not callable(fn):
+        raise TypeError(f"suture.compile needs a function, not {type(fn).__name__}: {fn!r:.80}")
+    _check_python_version()
+    from_name, chosen = _resolve_backend(backend)
+    compiled = _core.compile(
+        _as_function(fn),
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        backend=from_name,
+        backend_callable=chosen,
+        numerics=config.numerics if numerics is None else numerics,
+        options={name: str(value) for name, value in options.items()} if options else None,
+    )
+    for observe in observers:
+        observe(compiled)
+    return compiled
+
+
+def _as_function(fn: Any) -> FunctionType:
+    if _core.is_compiled(fn):
+        return _core.wrapped(fn)  # type: ignore[return-value]
+    if isinstance(fn, FunctionType):
+        return fn
+
+    # A partial, a builtin or an object with __call__: capture starts from a function that calls it.
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
+        value = getattr(fn, attribute, None)
+        if isinstance(value, str):
+            setattr(call, attribute, value)
+    return call
+
+
+def _resolve_backend(backend: Backend | None) -> tuple[str, Callable[..., Any] | None]:
+    if backend is None:
+        backend = config.backend
+    if backend == "native":
+        return "native", None
+    from suture import _backends
+
+    return _backends.resolve(backend)
+
+
+def _check_python_version() -> None:
+    """On a Python without opcode tables everything runs eagerly; said once."""
+    global _warned_about_python
+    if _warned_about_python or _core.supported_python():
+        return
+    _warned_about_python = True
+    import platform
+    import warnings
+
+    warnings.warn(
+        f"suture: this is Python {platform.python_version()}; functions can be compiled with "
+        f"{', '.join(_core.supported_versions())}. Decorated functions run as ordinary Python.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def disable(fn: F) -> F:
+    """Marks a function that must run in the interpreter: it is never captured, inlined or compiled."""
+    if isinstance(fn, (staticmethod, classmethod)):
+        return type(fn)(disable(fn.__func__))  # type: ignore[return-value]
+    if _core.is_compiled(fn):
+        fn = _core.wrapped(fn)  # type: ignore[assignment, arg-type]
+    if isinstance(fn, FunctionType):
+        fn.__suture_disabled__ = True  # type: ignore[attr-defined]
+        return fn
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    call.__suture_disabled__ = True  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
+def graph_break(msg: str = "") -> None:
+    """Inside a compiled function: break the graph here. Outside: nothing."""
+
+
+graph_break.__suture_graph_break__ = True  # type: ignore[attr-defined]
+
+
+def reset() -> None:
+    """Forgets every compiled entry of the process. Compiled functions stay usable."""
+    _core.reset()
+
+
+def mark_dynamic(array: np.ndarray, dim: int, min: int | None = None, max: int | None = None) -> None:
+    """The size of `array` along `dim` is a symbol from the first compile on, within [min, max]."""
+    _core.mark_dynamic(array, dim, min, max)
+
+
+def mark_static(array: np.ndarray, dim: int) -> None:
+    """The size of `array` along `dim` is never made a symbol."""
+    _core.mark_static(array, dim)

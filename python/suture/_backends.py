@@ -1,0 +1,83 @@
+"""Backends: what runs a captured graph.
+
+A backend is called once per graph, `backend(graph, example_inputs)`, and returns a callable that takes the inputs and
+returns a tuple of outputs. Names come from three places: the built-in ones, `register_backend`, and the entry-point group
+`suture.backends`, which is looked at only when a name is not known otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from suture._core import Graph
+
+Backend = Callable[["Graph", list[Any]], Callable[..., tuple[Any, ...]]]
+
+ENTRY_POINT_GROUP = "suture.backends"
+
+
+def eager(graph: Graph, example_inputs: list[Any]) -> Callable[..., tuple[Any, ...]]:
+    """The captured graph under NumPy. Shows whether a difference comes from capture or from the kernels."""
+    return graph.forward()
+
+
+def lowered_eager(graph: Graph, example_inputs: list[Any]) -> Callable[..., tuple[Any, ...]]:
+    """The lowered graph under the reference interpreter: slow and obvious."""
+    return graph.interpreter()
+
+
+_registered: dict[str, Backend] = {"eager": eager, "lowered_eager": lowered_eager}
+
+
+def register_backend(name: str, fn: Backend | None = None) -> Any:
+    """Makes `backend=name` known; usable as a decorator. A name can be registered again, except "native"."""
+    if not isinstance(name, str) or not name:
+        raise TypeError("the name of a backend is a non-empty str")
+    if name == "native":
+        raise ValueError("'native' is the built-in compiler and cannot be replaced")
+    if fn is None:
+        return lambda function: register_backend(name, function)
+    if not callable(fn):
+        raise TypeError(f"a backend is a callable(graph, example_inputs), not {type(fn).__name__}")
+    _registered[name] = fn
+    return fn
+
+
+def list_backends() -> list[str]:
+    """Names that `suture.compile(backend=...)` knows."""
+    return sorted({"native", *_registered, *(point.name for point in _entry_points())})
+
+
+def resolve(backend: str | Backend) -> tuple[str, Backend]:
+    """Name and callable of what the user gave."""
+    if callable(backend):
+        return getattr(backend, "__name__", type(backend).__name__), backend
+    if not isinstance(backend, str):
+        raise TypeError(f"a backend is a name or a callable, not {type(backend).__name__}")
+    if backend not in _registered:
+        _load_entry_point(backend)
+    return backend, _registered[backend]
+
+
+def _entry_points() -> Iterable[Any]:
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINT_GROUP)
+
+
+def _load_entry_point(name: str) -> None:
+    for point in _entry_points():
+        if point.name == name:
+            try:
+                _registered[name] = point.load()
+            except Exception as error:
+                raise ValueError(f"backend '{name}' ({point.value}) could not be loaded: {error!r}") from error
+            return
+    from difflib import get_close_matches
+
+    known = list_backends()
+    near = get_close_matches(name, known, 1, 0.5)
+    hint = f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
+    raise ValueError(f"no backend is named '{name}'{hint}")

@@ -1,0 +1,155 @@
+"""suture.config: every option as an attribute.
+
+    suture.config.recompile_limit = 4
+    with suture.config.patch(fusion=False, strict=True): ...
+    @suture.config.patch(automatic_dynamic=False)
+    def test(): ...
+
+The table lives in the compiler (options.def); types, defaults, environment variables and texts come from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator
+from typing import Any, NamedTuple
+
+from suture import _core
+
+
+class Option(NamedTuple):
+    name: str
+    type: str
+    default: Any
+    env: str
+    doc: str
+
+
+def _parse_bool(text: str) -> bool:
+    return text in ("True", "true", "1")
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {"bool": _parse_bool, "int": int, "float": float, "str": str}
+
+
+def _to_text(option: Option, value: Any) -> str:
+    """The text the compiler reads. Values of another type are refused here: 'False' must not become True."""
+    wanted = {"bool": bool, "int": int, "float": (int, float), "str": str}[option.type]
+    if not isinstance(value, wanted) or (option.type != "bool" and isinstance(value, bool)):
+        raise TypeError(f"option '{option.name}' is a {option.type}, not {type(value).__name__}: {value!r}")
+    return str(value)
+
+
+class _Patch(ContextDecorator):
+    """Sets options and puts the old values back. Can be entered again, and nested."""
+
+    def __init__(self, config: Config, values: dict[str, Any]) -> None:
+        self._config, self._values = config, values
+        self._saved: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Config:
+        # All values are checked before the first is set, so that a bad one changes nothing.
+        for name, value in self._values.items():
+            _to_text(self._config._option(name), value)
+        saved: dict[str, Any] = {}
+        try:
+            for name, value in self._values.items():
+                saved[name] = getattr(self._config, name)
+                setattr(self._config, name, value)
+        except BaseException:
+            self._restore(saved)
+            raise
+        self._saved.append(saved)
+        return self._config
+
+    def __exit__(self, *exc: object) -> None:
+        self._restore(self._saved.pop())
+
+    def _restore(self, saved: dict[str, Any]) -> None:
+        for name, value in reversed(saved.items()):
+            setattr(self._config, name, value)
+
+
+class Config:
+    """The option table with its current values."""
+
+    __slots__ = ("_options",)
+    _options: dict[str, Option] | None
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_options", None)
+
+    def _table(self) -> dict[str, Option]:
+        if self._options is None:
+            table = {
+                name: Option(name, kind, _PARSERS[kind](default), env, doc)
+                for name, kind, default, env, doc in _core.option_table()
+            }
+            object.__setattr__(self, "_options", table)
+        assert self._options is not None
+        return self._options
+
+    def _option(self, name: str) -> Option:
+        option = self._table().get(name)
+        if option is None:
+            raise AttributeError(self._unknown(name))
+        return option
+
+    def _unknown(self, name: str) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self._table(), 1, 0.5)
+        return f"no option is named '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        option = self._option(name)
+        return _PARSERS[option.type](_core.get_option(name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        option = self._option(name)
+        text = _to_text(option, value)
+        before = _core.get_option(name)
+        _core.set_option(name, text)
+        try:
+            self._apply(name, text)
+        except BaseException:
+            _core.set_option(name, before)
+            raise
+
+    def _apply(self, name: str, text: str) -> None:
+        """Some options have a listener outside the compiler."""
+        if name == "logs":
+            from suture import _logs
+
+            _logs.configure(text)
+        elif name == "trace":
+            from suture import _trace
+
+            _trace.start(text)
+
+    def patch(self, **values: Any) -> _Patch:
+        """Context manager and decorator: options for a while."""
+        for name in values:
+            self._option(name)
+        return _Patch(self, values)
+
+    def options(self) -> list[Option]:
+        """All rows of the table."""
+        return list(self._table().values())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._table()}
+
+    def __dir__(self) -> list[str]:
+        return [*self._table(), "options", "patch", "to_dict"]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table())
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name} = {value!r}" for name, value in self.to_dict().items())
+
+
+config = Config()

@@ -1,0 +1,64 @@
+"""What happens at import: exceptions are registered, and the listeners that the environment asks for are connected."""
+
+from __future__ import annotations
+
+from suture import _core
+from suture._config import config
+from suture._errors import GraphBreak, InternalError
+
+# Events that a user must see without any setting; rendered as warnings of the Python logger `suture`.
+ALWAYS_SHOWN = ("frame_skipped", "recompile_limit", "internal_error", "cache_trouble")
+
+_token: int | None = None
+
+
+def start() -> None:
+    _core.register_exceptions(GraphBreak, InternalError)
+    for problem in _core.option_problems():
+        warn(problem)
+    if config.logs:
+        _start_logs(config.logs)
+    else:
+        _listen_quietly()
+    if config.trace:
+        from suture import _trace
+
+        _trace.start(config.trace)
+
+
+def warn(message: str) -> None:
+    import warnings
+
+    warnings.warn(f"suture: {message}", RuntimeWarning, stacklevel=2)
+
+
+def _start_logs(text: str) -> None:
+    from suture import _logs
+
+    try:
+        _logs.configure(text)
+    except ValueError as error:
+        # A typing error in an environment variable must not stop the program.
+        warn(f"SUTURE_LOGS: {error}")
+        _listen_quietly()
+
+
+def _listen_quietly() -> None:
+    """`logging` is imported only when there is something to say."""
+    global _token
+    _token = _core.subscribe(ALWAYS_SHOWN, _first_event)
+
+
+def _first_event(line: str) -> None:
+    from suture import _logs
+
+    _logs.configure("", handler=False)
+    _logs.deliver(line)
+
+
+def stop_listening() -> None:
+    """Called by _logs when it takes over."""
+    global _token
+    if _token is not None:
+        _core.unsubscribe(_token)
+        _token = None

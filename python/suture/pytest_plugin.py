@@ -1,0 +1,69 @@
+"""pytest plugin: fixture `suture_explain` and the markers `no_graph_break` and `max_recompiles`.
+
+    def test_hot_path(suture_explain):
+        report = suture_explain(step, x, 3.0)
+        assert report.graph_break_count == 0
+
+    @pytest.mark.no_graph_break
+    @pytest.mark.max_recompiles(1)
+    def test_training_loop(): ...
+
+The package itself is imported only when a test uses it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "no_graph_break: the test fails when a compiled function breaks its graph")
+    config.addinivalue_line("markers", "max_recompiles(n): the test fails when more than n recompiles happen")
+
+
+@pytest.fixture
+def suture_explain() -> Callable[..., Any]:
+    """suture_explain(fn, *args, **kwargs) -> suture.Explanation of a fresh run."""
+    from suture import _core
+    from suture._explain import Explanation, explain
+
+    def run(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+        made = explain(fn)
+        if _core.is_compiled(fn) and not args and not kwargs:
+            return made
+        return made(*args, **kwargs)
+
+    return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
+    no_break = item.get_closest_marker("no_graph_break")
+    limit = item.get_closest_marker("max_recompiles")
+    if no_break is None and limit is None:
+        return (yield)
+    from suture import _core
+
+    records: list[dict[str, Any]] = []
+    token = _core.subscribe(["graph_break", "recompile"], lambda line: records.append(json.loads(line)))
+    try:
+        result = yield
+    finally:
+        _core.unsubscribe(token)
+    _judge(records, no_break is not None, limit)
+    return result
+
+
+def _judge(records: list[dict[str, Any]], no_break: bool, limit: pytest.Mark | None) -> None:
+    breaks = [record["fields"] for record in records if record["event"] == "graph_break"]
+    if no_break and breaks:
+        lines = [f"{b['file']}:{b['line']}: {b['reason']}: {b['explanation']}" for b in breaks]
+        pytest.fail("graph breaks in a test marked no_graph_break:\n" + "\n".join(lines), pytrace=False)
+    recompiles = [record["fields"] for record in records if record["event"] == "recompile"]
+    if limit is not None and len(recompiles) > limit.args[0]:
+        lines = [f"{r['function']}: {'; '.join(r['failures'])}" for r in recompiles]
+        pytest.fail(f"{len(recompiles)} recompiles, at most {limit.args[0]} allowed:\n" + "\n".join(lines), pytrace=False)
