@@ -64,6 +64,20 @@ Result<PyRef> example_inputs(const Capture& capture, const FrameInput& input) {
   return list;
 }
 
+// A user's source line as Python's own linecache has it (notebooks register their cells there).
+std::string source_line(const UserSpan& span) {
+  PyRef linecache = PyRef::steal(PyImport_ImportModule("linecache"));
+  PyRef line =
+      linecache
+          ? PyRef::steal(PyObject_CallMethod(linecache.get(), "getline", "si", span.file.c_str(), span.line))
+          : PyRef();
+  const char* text = line ? PyUnicode_AsUTF8(line.get()) : nullptr;
+  if (!text) PyErr_Clear();
+  std::string result = text ? text : "";
+  const size_t begin = std::min(result.find_first_not_of(" \t"), result.size());
+  return result.substr(begin, result.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
 Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& compiler, CompileContext& ctx,
                              Phases& phases) {
   auto lowering = phases.start("passes");
@@ -71,13 +85,13 @@ Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& com
   lowering.stop();
 
   auto generating = phases.start("codegen");
-  SUTURE_TRY(loops, lower(lowered));
+  SUTURE_TRY(loops, lower(lowered, {.numpy_minor = compiler.numpy_minor}));
   SUTURE_TRY(schedule, plan_schedule(loops, lowered,
                                      {.fuse = ctx.options.flag("fusion"),
                                       .numpy_chunked_sums = compiler.numpy_minor < 3}));
   report_schedule(ctx, loops, schedule);
-  SUTURE_TRY(code, emit(schedule, lowered,
-                        {.fast_math = ctx.frame.numerics == "fast", .numpy_minor = compiler.numpy_minor}));
+  SUTURE_TRY(
+      code, emit(schedule, lowered, {.source_line = source_line, .fast_math = ctx.frame.numerics == "fast"}));
   generating.stop();
 
   NativeGraph native;
