@@ -1,6 +1,8 @@
 // LaunchPlan: what the runtime does per call of one compiled graph. Pure data, produced by codegen, executed by runtime.
 #pragma once
 
+#include <optional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,15 @@ struct LaunchStep {
   std::vector<SymInt> sizes;     // kKernel: ABI `sizes`
   OpId op = OpId::kMatmul;       // kNumpyCall: which NumPy callable
   int result = -1;               // kNumpyCall: buffer that receives the result (kind kOutput or kTemp)
+  // kNumpyCall of a reduction: the arguments of its call. all_axes: axis=None. argmax and argmin take no more than one axis.
+  std::vector<int> axes;
+  bool all_axes = false, keepdims = false;
+  std::optional<DType> dtype;    // sum, prod
+  std::vector<int> axes;         // kNumpyCall of a reduction: axis= (sorted), keepdims=, dtype= (always the result's)
+  bool all_axes = false;
+  bool keepdims = false;
+  std::optional<DType> dtype;
+  std::string why;               // kNumpyCall of a reduction: why no kernel does it
   std::string spelled;           // for logs: "np.matmul"
   UserSpan where;
 };
@@ -42,6 +53,7 @@ struct LaunchPlan {
   std::vector<BufferSpec> buffers;
   std::vector<LaunchStep> steps;
   std::vector<int> outputs;      // buffer per graph output; a kInput or kView buffer is returned as (a view of) the input array
+  std::vector<int> written;      // kInput buffers whose memory kernels store into (directly or through a view); saved for replay
 };
 
 }  // namespace suture
