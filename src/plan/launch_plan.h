@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,10 +35,6 @@ struct LaunchStep {
   std::vector<SymInt> sizes;     // kKernel: ABI `sizes`
   OpId op = OpId::kMatmul;       // kNumpyCall: which NumPy callable
   int result = -1;               // kNumpyCall: buffer that receives the result (kind kOutput or kTemp)
-  // kNumpyCall of a reduction: the arguments of its call. all_axes: axis=None. argmax and argmin take no more than one axis.
-  std::vector<int> axes;
-  bool all_axes = false, keepdims = false;
-  std::optional<DType> dtype;    // sum, prod
   std::vector<int> axes;         // kNumpyCall of a reduction: axis= (sorted), keepdims=, dtype= (always the result's)
   bool all_axes = false;
   bool keepdims = false;
