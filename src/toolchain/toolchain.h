@@ -13,7 +13,7 @@
 namespace suture {
 
 struct CompileTimes {  // milliseconds
-  double load = 0;      // dlopen of the compiler, first time only
+  double load = 0;     // dlopen of the compiler, first time only
   double frontend = 0, optimise = 0, codegen = 0, link = 0;
   double total() const { return load + frontend + optimise + codegen + link; }
 };
@@ -23,19 +23,20 @@ class KernelLibrary {
  public:
   virtual ~KernelLibrary() = default;
   virtual suture_kernel_fn find(const std::string& symbol) const = 0;
-  std::string source_path;     // .cpp on disk, or "" when the cache directory could not be written
-  std::string assembly_note;   // how to get assembly, filled on demand
+  std::string source_path;    // .cpp on disk, or "" when the cache directory could not be written
+  std::string assembly_note;  // shell command that prints the assembly; "" without a source file on disk
+  std::string note;           // why the cache directory cannot be used; "" = nothing to tell
   CompileTimes times;
   bool from_cache = false;
-  std::string tool;            // "clang 19 (in process)", "g++", "disk cache"
+  std::string tool;  // "clang 19 (in process)", "g++", "disk cache"
   size_t code_bytes = 0;
 };
 
 struct KernelSource {
-  std::string graph_name;          // "f_graph_0": stem of the file name
-  std::string cpp;                 // kernels only; the toolchain adds the prelude
+  std::string graph_name;  // "f_graph_0": stem of the file name
+  std::string cpp;         // kernels only; the toolchain adds the prelude
   std::vector<std::string> symbols;
-  bool fast_math = false;          // numerics="fast"
+  bool fast_math = false;  // numerics="fast"
 };
 
 class Toolchain {
@@ -46,10 +47,10 @@ class Toolchain {
 };
 
 struct ToolchainOptions {
-  std::string kind = "auto";       // "auto" | "clang" | "subprocess"
-  std::string cache_dir;           // "" = disk cache off
-  std::string plugin_path;         // libsuture_toolchain.so
-  std::string compiler;            // subprocess: "" = first of $CXX, g++, clang++ found on PATH
+  std::string kind = "auto";  // "auto" | "clang" | "subprocess"
+  std::string cache_dir;      // "" = disk cache off
+  std::string plugin_path;    // libsuture_toolchain.so
+  std::string compiler;       // subprocess: "" = first of $CXX, g++, clang++ found on PATH
 };
 // auto: clang when the plugin loads, else subprocess, else an error that says what to install.
 // The result compiles through the disk cache when cache_dir is set.

@@ -1,0 +1,115 @@
+// The toolchain that everybody gets: the first compiler that works, behind the disk cache.
+//
+// How it works
+//   Key = digest of everything that decides the machine code. On a hit the object is loaded and no compiler
+//   runs. On a miss the compilers are tried in order; kUnsupported (not installed, not loadable) moves on to
+//   the next one for good, while kInternal (generated code was rejected) is final: another compiler would
+//   only hide the defect.
+// Invariants
+//   - The cache can only save time: every failure of it leaves a note in the library and is otherwise
+//   ignored.
+//   - An object from the cache that does not load is compiled again.
+#include <fmt/format.h>
+
+#include "toolchain/compilers.h"
+#include "toolchain/kernel_cache.h"
+#include "toolchain/prelude.h"
+
+namespace suture {
+namespace {
+
+constexpr int kKernelAbiVersion = 1;
+
+class CachingToolchain : public Toolchain {
+ public:
+  CachingToolchain(std::vector<std::unique_ptr<ObjectCompiler>> compilers, std::string cache_dir)
+      : compilers_(std::move(compilers)),
+        cache_dir_(std::move(cache_dir)),
+        prelude_(sha256(prelude_text())) {}
+
+  std::string name() const override { return compilers_[current_]->name(); }
+  Result<std::unique_ptr<KernelLibrary>> compile(const KernelSource& source) override;
+
+ private:
+  Digest key(const ObjectCompiler& compiler, const KernelSource& source) const;
+  Result<std::unique_ptr<KernelLibrary>> compile_with(ObjectCompiler& compiler, const KernelSource& source,
+                                                      KernelCache& cache);
+  void write_sources(const KernelSource& source, KernelCache& cache, KernelLibrary& library) const;
+
+  std::vector<std::unique_ptr<ObjectCompiler>> compilers_;
+  size_t current_ = 0;
+  std::string cache_dir_;
+  Digest prelude_;
+};
+
+Digest CachingToolchain::key(const ObjectCompiler& compiler, const KernelSource& source) const {
+  std::string text = fmt::format("abi {}\0prelude {}\0compiler {}\0fast {}\0", kKernelAbiVersion,
+                                 to_hex(prelude_), compiler.identity(), source.fast_math);
+  for (const std::string& symbol : source.symbols) text += symbol + '\0';
+  return sha256(text + '\n' + source.cpp);
+}
+
+Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile(const KernelSource& source) {
+  KernelCache cache(cache_dir_);
+  for (;;) {
+    auto library = compile_with(*compilers_[current_], source, cache);
+    if (library.ok()) {
+      write_sources(source, cache, **library);
+      (*library)->note = cache.trouble();
+      return library;
+    }
+    const bool try_next = library.error().kind == ErrorKind::kUnsupported && current_ + 1 < compilers_.size();
+    if (!try_next) return library;
+    ++current_;
+  }
+}
+
+Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectCompiler& compiler,
+                                                                      const KernelSource& source,
+                                                                      KernelCache& cache) {
+  const Digest digest = cache.enabled() ? key(compiler, source) : Digest{};
+  if (cache.enabled()) {
+    if (auto object = cache.load(digest)) {
+      if (auto library = compiler.load(*object, source.symbols); library.ok()) {
+        (*library)->from_cache = true;
+        (*library)->tool = "disk cache";
+        return library;
+      }
+    }
+  }
+  SUTURE_TRY(code, compiler.compile(source));
+  SUTURE_TRY(library, compiler.load(code.bytes, source.symbols));
+  if (cache.enabled()) cache.store(digest, code.bytes);
+  const double link = library->times.link;
+  library->times = code.times;
+  library->times.link += link;
+  library->tool = compiler.name();
+  return library;
+}
+
+void CachingToolchain::write_sources(const KernelSource& source, KernelCache& cache,
+                                     KernelLibrary& library) const {
+  if (!cache.enabled()) return;
+  const std::string digest = to_hex(sha256(source.cpp)).substr(0, 16);
+  library.source_path =
+      cache.write_source(fmt::format("{}_{}.cpp", safe_file_stem(source.graph_name), digest), source.cpp);
+  const std::string prelude =
+      cache.write_source(fmt::format("prelude_{}.h", to_hex(prelude_).substr(0, 16)), prelude_text());
+  if (library.source_path.empty() || prelude.empty()) return;
+  library.assembly_note = fmt::format(
+      "clang++ -x c++ -std=c++20 -O3 -march=native -ffp-contract=off -fno-math-errno "
+      "-mprefer-vector-width=512 "
+      "-include {} -S {} -o -",
+      prelude, library.source_path);
+}
+
+}  // namespace
+
+std::unique_ptr<Toolchain> make_toolchain(const ToolchainOptions& options) {
+  std::vector<std::unique_ptr<ObjectCompiler>> compilers;
+  if (options.kind != "subprocess") compilers.push_back(make_plugin_compiler(options.plugin_path));
+  if (options.kind != "clang") compilers.push_back(make_subprocess_compiler(options.compiler));
+  return std::make_unique<CachingToolchain>(std::move(compilers), options.cache_dir);
+}
+
+}  // namespace suture

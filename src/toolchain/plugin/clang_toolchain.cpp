@@ -1,0 +1,409 @@
+// The in-process compiler: clang 19 front end -> short pass pipeline -> object in memory -> ORC.
+//
+// Overview
+//   Everything that includes LLVM or clang headers is in this file: such a file takes half a minute to build,
+//   so there is one. The prelude is compiled once per process into a precompiled header that lives in memory;
+//   every kernel is then parsed on top of it. No file is read or written: front end and PCH see an in-memory
+//   file system only.
+// How a compile runs
+//   1. cc1 arguments (see `cc1_arguments`) -> CompilerInvocation; kernel text and PCH are files of the
+//   in-memory system.
+//   2. EmitLLVMOnlyAction gives a module; `-O3 -disable-llvm-passes` keeps it unoptimised but not optnone.
+//   3. `kPipeline` runs under the new pass manager with the host's TargetMachine.
+//   4. `make_comparisons_quiet` replaces ordered comparisons, see there.
+//   5. The legacy pass manager emits an ELF object into memory. These bytes are also what the disk cache
+//   stores.
+//   6. LLJIT links the object into a JITDylib of its own; destroying the KernelLibrary removes the JITDylib
+//   and its memory.
+// Invariants
+//   - compile() and load() may be called from several threads: one LLVMContext, TargetMachine and
+//   CompilerInstance per call,
+//     the LLJIT is shared and thread safe, the PCH is built once under a lock.
+//   - Kernels can call only what PluginConfig::find_import knows.
+#include <chrono>
+#include <mutex>
+
+#include <clang/Basic/DiagnosticOptions.h>
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendAction.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <clang/Serialization/ASTWriter.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/SubtargetFeature.h>
+
+#include "toolchain/object_compiler.h"
+
+namespace suture {
+namespace {
+
+// Same kernel speed as default<O3> at two thirds of its time: no unrolling, no SLP, no second vectoriser
+// round.
+constexpr const char* kPipeline =
+    "function(sroa,early-cse,simplifycfg),cgscc(inline),"
+    "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop(loop-"
+    "rotate),loop-mssa(licm),"
+    "simplifycfg,instcombine<no-verify-fixpoint>,loop(indvars)),"
+    "function(loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse,"
+    "instcombine<no-verify-fixpoint>)";
+
+constexpr const char* kPreludePath = "/suture/prelude.h";
+constexpr const char* kPchPath = "/suture/prelude.pch";
+
+using Clock = std::chrono::steady_clock;
+double take_ms(Clock::time_point& since) {
+  const auto now = Clock::now();
+  const double ms = std::chrono::duration<double, std::milli>(now - since).count();
+  since = now;
+  return ms;
+}
+
+struct Host {
+  std::string triple, cpu, features;  // features: "+avx2,-sse4a,..."
+};
+
+Host detect_host() {
+  Host host{llvm::sys::getProcessTriple(), std::string(llvm::sys::getHostCPUName()), ""};
+  llvm::SubtargetFeatures features;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.first(), feature.second);
+  host.features = features.getString();
+  return host;
+}
+
+// cc1 defaults differ from the driver's, so everything that matters is given; math-errno is already off in
+// cc1.
+std::vector<std::string> cc1_arguments(const Host& host) {
+  std::vector<std::string> args = {"-triple",
+                                   host.triple,
+                                   "-O3",
+                                   "-disable-llvm-passes",
+                                   "-ffp-contract=off",
+                                   "-relaxed-aliasing",
+                                   "-nostdsysteminc",
+                                   "-nobuiltininc",
+                                   "-std=c++20",
+                                   "-mrelocation-model",
+                                   "pic",
+                                   "-pic-level",
+                                   "2",
+                                   "-vectorize-loops",
+                                   "-mframe-pointer=none",
+                                   "-mprefer-vector-width=512",
+                                   "-Wno-everything",
+                                   "-target-cpu",
+                                   host.cpu};
+  for (llvm::StringRef rest = host.features; !rest.empty();) {
+    auto [feature, tail] = rest.split(',');
+    args.insert(args.end(), {"-target-feature", feature.str()});
+    rest = tail;
+  }
+  return args;
+}
+
+// Builds the prelude's PCH into memory.
+class PchAction : public clang::ASTFrontendAction {
+ public:
+  explicit PchAction(std::shared_ptr<clang::PCHBuffer> buffer) : buffer_(std::move(buffer)) {}
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& ci,
+                                                        llvm::StringRef) override {
+    return std::make_unique<clang::PCHGenerator>(ci.getPreprocessor(), ci.getModuleCache(), kPchPath, "",
+                                                 buffer_, ci.getFrontendOpts().ModuleFileExtensions,
+                                                 /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+  }
+
+ private:
+  std::shared_ptr<clang::PCHBuffer> buffer_;
+};
+
+// One front-end run over `file` of `files`. Returns the diagnostics' text when it failed.
+Status run_frontend(llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files,
+                    std::vector<std::string> args, clang::FrontendAction& action) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto* options = new clang::DiagnosticOptions();
+  clang::TextDiagnosticPrinter printer(stream, options);
+  clang::CompilerInstance ci;
+  std::vector<const char*> argv;
+  for (const std::string& arg : args) argv.push_back(arg.c_str());
+  clang::DiagnosticsEngine early(new clang::DiagnosticIDs(), options, &printer, /*ShouldOwnClient=*/false);
+  bool ok = clang::CompilerInvocation::CreateFromArgs(ci.getInvocation(), argv, early);
+  if (ok) {
+    ci.createDiagnostics(&printer, /*ShouldOwnClient=*/false);
+    ci.createFileManager(files);
+    ci.setVerboseOutputStream(std::make_unique<llvm::raw_null_ostream>());
+    ok = ci.ExecuteAction(action);
+  }
+  if (!ok) return Error::internal("toolchain", "clang rejected generated code:\n" + stream.str());
+  return ok_status();
+}
+
+std::string to_string(llvm::Error error) { return llvm::toString(std::move(error)); }
+
+class ClangLibrary : public KernelLibrary {
+ public:
+  ClangLibrary(std::shared_ptr<llvm::orc::LLJIT> jit, llvm::orc::JITDylib& dylib)
+      : jit_(std::move(jit)), dylib_(dylib) {}
+  ~ClangLibrary() override { llvm::consumeError(jit_->getExecutionSession().removeJITDylib(dylib_)); }
+  suture_kernel_fn find(const std::string& symbol) const override {
+    auto it = symbols.find(symbol);
+    return it == symbols.end() ? nullptr : it->second;
+  }
+  llvm::orc::JITDylib& dylib() { return dylib_; }
+  std::map<std::string, suture_kernel_fn> symbols;
+
+ private:
+  std::shared_ptr<llvm::orc::LLJIT> jit_;
+  llvm::orc::JITDylib& dylib_;
+};
+
+class ClangCompiler : public ObjectCompiler {
+ public:
+  explicit ClangCompiler(const PluginConfig& config);
+  std::string name() const override {
+    return "clang " + std::to_string(LLVM_VERSION_MAJOR) + " (in process)";
+  }
+  std::string identity() const override { return name(); }
+  Result<ObjectCode> compile(const KernelSource& source) override;
+  Result<std::unique_ptr<KernelLibrary>> load(const std::string& object,
+                                              const std::vector<std::string>& symbols) override;
+
+ private:
+  Result<ObjectCode> compile_or_throw(const KernelSource& source);
+  Status build_pch();
+  Result<std::unique_ptr<llvm::Module>> parse(const KernelSource& source, llvm::LLVMContext& context);
+  Result<std::unique_ptr<llvm::TargetMachine>> make_target() const;
+  Result<std::shared_ptr<llvm::orc::LLJIT>> jit();
+  llvm::Error define_imports(llvm::orc::JITDylib& dylib, llvm::StringRef object);
+
+  PluginConfig config_;
+  Host host_;
+  std::mutex mutex_;  // guards pch_ and jit_
+  std::shared_ptr<clang::PCHBuffer> pch_;
+  std::shared_ptr<llvm::orc::LLJIT> jit_;
+  std::atomic<int> dylib_count_ = 0;
+};
+
+// LLVM ends the process on what it calls fatal errors. Thrown instead, they pass through its frames (which
+// leaks what those own, and runs no destructors there) and become an ordinary error of this one compile.
+struct FatalError {
+  std::string message;
+};
+[[noreturn]] void throw_fatal_error(void*, const char* message, bool) { throw FatalError{message}; }
+
+ClangCompiler::ClangCompiler(const PluginConfig& config) : config_(config), host_(detect_host()) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetAsmParser();
+  llvm::install_fatal_error_handler(throw_fatal_error);
+}
+
+llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> file_system(std::string_view prelude) {
+  auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  files->setCurrentWorkingDirectory("/suture");
+  files->addFile(kPreludePath, 0, llvm::MemoryBuffer::getMemBuffer(prelude, kPreludePath));
+  return files;
+}
+
+Status ClangCompiler::build_pch() {
+  const std::lock_guard lock(mutex_);
+  if (pch_) return ok_status();
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  std::vector<std::string> args = cc1_arguments(host_);
+  args.insert(args.end(), {"-x", "c++-header", kPreludePath});
+  PchAction action(buffer);
+  SUTURE_TRY_VOID(run_frontend(file_system(config_.prelude), std::move(args), action));
+  if (!buffer->IsComplete) return Error::internal("toolchain", "the prelude could not be precompiled");
+  pch_ = std::move(buffer);
+  return ok_status();
+}
+
+Result<std::unique_ptr<llvm::Module>> ClangCompiler::parse(const KernelSource& source,
+                                                           llvm::LLVMContext& context) {
+  auto files = file_system(config_.prelude);
+  const llvm::StringRef pch(pch_->Data.data(), pch_->Data.size());
+  files->addFile(kPchPath, 0,
+                 llvm::MemoryBuffer::getMemBuffer(pch, kPchPath, /*RequiresNullTerminator=*/false));
+  const std::string path = source.graph_name + ".cpp";
+  files->addFile(path, 0, llvm::MemoryBuffer::getMemBuffer(source.cpp, path));
+  std::vector<std::string> args = cc1_arguments(host_);
+  args.insert(args.end(),
+              {"-emit-llvm-only", "-include-pch", kPchPath, "-fno-validate-pch", "-x", "c++", path});
+  clang::EmitLLVMOnlyAction action(&context);
+  SUTURE_TRY_VOID(run_frontend(files, std::move(args), action));
+  std::unique_ptr<llvm::Module> module = action.takeModule();
+  if (!module) return Error::internal("toolchain", "clang gave no module");
+  return module;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> ClangCompiler::make_target() const {
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host_.triple, message);
+  if (!target) return Error::internal("toolchain", message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(host_.triple, host_.cpu, host_.features, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  if (!machine) return Error::internal("toolchain", "no code generator for " + host_.triple);
+  return machine;
+}
+
+Status optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.LoopInterleaving = true;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(passes, kPipeline))
+    return Error::internal("toolchain", to_string(std::move(error)));
+  passes.run(module, modules);
+  return ok_status();
+}
+
+Result<std::string> emit_object(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  llvm::MCContext* context = nullptr;
+  if (machine.addPassesToEmitMC(passes, context, stream))
+    return Error::internal("toolchain", "the code generator cannot emit objects");
+  passes.run(module);
+  return std::string(bytes.data(), bytes.size());
+}
+
+Result<ObjectCode> ClangCompiler::compile(const KernelSource& source) {
+  try {
+    return compile_or_throw(source);
+  } catch (const FatalError& error) {
+    return Error::internal("toolchain", "LLVM gave up: " + error.message);
+  }
+}
+
+Result<ObjectCode> ClangCompiler::compile_or_throw(const KernelSource& source) {
+  ObjectCode code;
+  auto clock = Clock::now();
+  SUTURE_TRY_VOID(build_pch());
+  code.times.load = take_ms(clock);
+  llvm::LLVMContext context;
+  SUTURE_TRY(module, parse(source, context));
+  code.times.frontend = take_ms(clock);
+  SUTURE_TRY(machine, make_target());
+  module->setDataLayout(machine->createDataLayout());
+  SUTURE_TRY_VOID(optimise(*module, *machine));
+  code.times.optimise = take_ms(clock);
+  SUTURE_TRY(bytes, emit_object(*module, *machine));
+  code.times.codegen = take_ms(clock);
+  code.bytes = std::move(bytes);
+  return code;
+}
+
+Result<std::shared_ptr<llvm::orc::LLJIT>> ClangCompiler::jit() {
+  const std::lock_guard lock(mutex_);
+  if (jit_) return jit_;
+  llvm::orc::JITTargetMachineBuilder target((llvm::Triple(host_.triple)));
+  target.setCPU(host_.cpu).setRelocationModel(llvm::Reloc::PIC_).setCodeModel(llvm::CodeModel::Small);
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(std::move(target))
+                 .setLinkProcessSymbolsByDefault(false)
+                 .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                 .create();
+  if (!jit) return Error::internal("toolchain", to_string(jit.takeError()));
+  // Lookups return their errors; the session's reporter would print them.
+  (*jit)->getExecutionSession().setErrorReporter(
+      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  // Lookups return their errors; the session's reporter would print them.
+  (*jit)->getExecutionSession().setErrorReporter(
+      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  jit_ = std::move(*jit);
+  return jit_;
+}
+
+// Defines exactly the imports that the object leaves undefined.
+llvm::Error ClangCompiler::define_imports(llvm::orc::JITDylib& dylib, llvm::StringRef object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernel"));
+  if (!file) return file.takeError();
+  llvm::orc::SymbolMap imports;
+  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+    auto flags = symbol.getFlags();
+    if (!flags) return flags.takeError();
+    if (!(*flags & llvm::object::SymbolRef::SF_Undefined)) continue;
+    auto name = symbol.getName();
+    if (!name) return name.takeError();
+    if (name->empty()) continue;  // ELF's null symbol
+    void* address = config_.find_import(std::string_view(name->data(), name->size()));
+    if (!address) return llvm::createStringError("kernels may not call '%s'", name->str().c_str());
+    imports[jit_->mangleAndIntern(*name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                             llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  }
+  return imports.empty() ? llvm::Error::success()
+                         : dylib.define(llvm::orc::absoluteSymbols(std::move(imports)));
+}
+
+size_t text_size(llvm::StringRef object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernel"));
+  if (!file) return llvm::consumeError(file.takeError()), 0;
+  size_t size = 0;
+  for (const llvm::object::SectionRef& section : (*file)->sections())
+    if (section.isText()) size += section.getSize();
+  return size;
+}
+
+Result<std::unique_ptr<KernelLibrary>> ClangCompiler::load(const std::string& object,
+                                                           const std::vector<std::string>& symbols) {
+  auto clock = Clock::now();
+  SUTURE_TRY(jit, this->jit());
+  auto dylib = jit->createJITDylib("kernels_" + std::to_string(dylib_count_++));
+  if (!dylib) return Error::internal("toolchain", to_string(dylib.takeError()));
+  auto library = std::make_unique<ClangLibrary>(jit, *dylib);
+  if (llvm::Error error = define_imports(*dylib, object))
+    return Error::internal("toolchain", to_string(std::move(error)));
+  if (llvm::Error error =
+          jit->addObjectFile(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object, "kernel.o")))
+    return Error::internal("toolchain", to_string(std::move(error)));
+  for (const std::string& symbol : symbols) {
+    auto address = jit->lookup(*dylib, symbol);
+    if (!address) return Error::internal("toolchain", to_string(address.takeError()));
+    library->symbols[symbol] = address->toPtr<suture_kernel_fn>();
+  }
+  library->times.link = take_ms(clock);
+  library->code_bytes = text_size(object);
+  return std::unique_ptr<KernelLibrary>(std::move(library));
+}
+
+}  // namespace
+}  // namespace suture
+
+extern "C" __attribute__((visibility("default"))) suture::ObjectCompiler* suture_clang_plugin(
+    const suture::PluginConfig* config) {
+  if (config->version != suture::kPluginVersion) return nullptr;
+  return new suture::ClangCompiler(*config);
+}
