@@ -26,10 +26,12 @@ struct Recipe {
     kSlice /* start stop step */,
     kRange /* start stop step */,
     kIterator,     // iter(children[0]), children[0] holds the REMAINING items
-    kFunction,     // object = code; children: globals source, defaults, kwdefaults, annotations, cells...
+    kFunction,     // object = code; children: globals source, defaults, kwdefaults, annotations (each None when
+                   // absent), cells...
     kCell,         // a new cell with children[0]
     kBoundMethod,  // children: function, self
     kAttribute,    // getattr(children[0], name)
+    kCall,         // children[0](*children[1:]): zip, enumerate, functools.partial and the like, without effects
     kNull,         // CPython's internal NULL on the stack
     kUnbound,      // local variable without value
   } kind = Kind::kConstant;
