@@ -1,6 +1,7 @@
 // emit: Schedule -> C++ text and launch plan. Same input, same bytes out.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,23 +14,26 @@ namespace suture {
 
 // One C++ translation unit per graph.
 struct KernelInfo {
-  std::string name;                // "cpp_fused_add_gt_sin_sum_0"
-  std::vector<std::string> ops;    // op names fused, sorted
-  std::vector<UserSpan> lines;     // user lines it covers
+  std::string name;                               // "cpp_fused_add_gt_sin_sum_0"
+  std::vector<std::string> ops;                   // op names fused, sorted
+  std::vector<UserSpan> lines;                    // user lines it covers
   std::vector<SymInt> bytes_read, bytes_written;  // per buffer, as expressions
   bool parallel = false;
 };
 struct GeneratedCode {
-  std::string cpp;                 // readable, header-free; relies on the prelude
+  std::string cpp;  // readable, header-free; relies on the prelude
   std::vector<KernelInfo> kernels;
   LaunchPlan plan;
 };
 
 struct CodegenOptions {
-  bool fast_math = false;   // numerics="fast"
-  int numpy_minor = 3;      // NumPy 2.x of the process; the order of sums depends on it
+  // Text of a user's source line, for comments; may be empty. Called at most once per line.
+  std::function<std::string(const UserSpan&)> source_line = {};
+  bool fast_math = false;  // numerics="fast"
+  int numpy_minor = 3;     // kept for callers; the order of sums is fixed by LowerOptions::numpy_minor
 };
-// `graph` is the lowered graph (for names and user lines). Source lines are quoted through `source_line`, which may return "".
+// `graph` is the lowered graph (for names and user lines). Source lines are quoted through `source_line`,
+// which may return "".
 Result<GeneratedCode> emit(const Schedule& schedule, const Graph& graph, const CodegenOptions& options);
 
 }  // namespace suture

@@ -1,0 +1,107 @@
+#include "codegen/cpp_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace suture {
+namespace {
+
+constexpr size_t kCommentColumn = 72;
+
+// C++ keywords, macros and the prelude names a bare user name could meet.
+constexpr std::array kReserved = {
+    "alignas",   "alignof",      "and",           "and_eq",    "asm",       "auto",     "bitand",
+    "bitor",     "bool",         "break",         "case",      "catch",     "char",     "class",
+    "compl",     "concept",      "const",         "constexpr", "continue",  "decltype", "default",
+    "delete",    "do",           "double",        "else",      "enum",      "explicit", "export",
+    "extern",    "false",        "float",         "for",       "friend",    "goto",     "if",
+    "inline",    "int",          "long",          "mutable",   "namespace", "new",      "noexcept",
+    "not",       "not_eq",       "nullptr",       "operator",  "or",        "or_eq",    "private",
+    "protected", "public",       "register",      "requires",  "return",    "short",    "signed",
+    "sizeof",    "static",       "struct",        "switch",    "template",  "this",     "thread_local",
+    "throw",     "true",         "try",           "typedef",   "typeid",    "typename", "union",
+    "unsigned",  "using",        "virtual",       "void",      "volatile",  "wchar_t",  "while",
+    "xor",       "xor_eq",       "asm_",          "linux",     "unix",      "status",   "begin",
+    "count",     "piece",        "sizes",         "buffers",   "opaque",    "main",     "PairwiseTree",
+    "sum_block", "lowest_value", "highest_value", "int8_t",    "uint8_t",   "int16_t",  "uint16_t",
+    "int32_t",   "uint32_t",     "int64_t",       "uint64_t"};
+
+bool is_reserved(const std::string& name) {
+  if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) return true;
+  for (std::string_view prefix : {"op_", "vm_", "reduce_", "SUTURE", "__"})
+    if (name.rfind(prefix, 0) == 0) return true;
+  return false;
+}
+
+std::string sanitized(const std::string& wanted) {
+  std::string name;
+  for (unsigned char c : wanted) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (plain || name.empty() || name.back() != '_') name += plain ? static_cast<char>(c) : '_';
+  }
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name = "v" + name;
+  return name;
+}
+
+template <class T>
+std::string float_literal(T value, const char* suffix) {
+  if (std::isnan(value)) return fmt::format("__builtin_nan{}(\"\")", suffix);
+  if (std::isinf(value))
+    return fmt::format("{}__builtin_inf{}()", value < 0 ? "(-" : "", suffix) + (value < 0 ? ")" : "");
+  std::string text = fmt::format("{}", value);  // shortest text that reads back exactly
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  text += suffix;
+  return std::signbit(value) ? "(" + text + ")" : text;
+}
+
+std::string integer_literal(const Scalar& value, DType dtype) {
+  const std::string type(info(dtype).c_type);
+  return std::visit(
+      [&](auto number) -> std::string {
+        const auto bits = static_cast<int64_t>(number);
+        if (dtype == DType::kUInt64) return fmt::format("uint64_t({}u)", static_cast<uint64_t>(number));
+        if (bits == std::numeric_limits<int64_t>::min()) return "int64_t(-9223372036854775807 - 1)";
+        return fmt::format("{}({})", type, bits);
+      },
+      value);
+}
+
+}  // namespace
+
+std::string NameScope::unique(const std::string& wanted) {
+  const std::string stem = sanitized(wanted);
+  std::string name = is_reserved(stem) ? stem + "_value" : stem;
+  for (int n = 1; used_.count(name) > 0; ++n) name = fmt::format("{}_{}", stem, n);
+  used_.insert(name);
+  return name;
+}
+
+std::string cpp_literal(const Scalar& value, DType dtype) {
+  if (is_bool(dtype)) return std::visit([](auto number) { return number != 0; }, value) ? "true" : "false";
+  if (dtype == DType::kFloat64)
+    return float_literal(std::visit([](auto number) { return static_cast<double>(number); }, value), "");
+  if (dtype == DType::kFloat32)
+    return float_literal(std::visit([](auto number) { return static_cast<float>(number); }, value), "f");
+  return integer_literal(value, dtype);
+}
+
+void CppWriter::line(std::string_view code, std::string_view comment) {
+  if (code.empty() && comment.empty()) {
+    text_ += "\n";
+    return;
+  }
+  std::string text(static_cast<size_t>(depth_) * 2, ' ');
+  text += code;
+  if (!comment.empty()) {
+    if (!code.empty()) text.append(text.size() < kCommentColumn ? kCommentColumn - text.size() : 2, ' ');
+    text += "// ";
+    text += comment;
+  }
+  text_ += text + "\n";
+}
+
+}  // namespace suture

@@ -1,0 +1,157 @@
+// Statements of a kernel: every load and operation is a named constant with the user's place behind it.
+#include <fmt/core.h>
+
+#include "codegen/kernel_writer.h"
+
+namespace suture {
+namespace {
+
+std::string type_name(DType dtype) { return std::string(info(dtype).c_type); }
+
+// Integer forms that can meet a condition no floating-point flag shows take the kernel's status.
+bool takes_status(OpId op) {
+  return op == OpId::kFloorDivide || op == OpId::kRemainder || op == OpId::kFmod || op == OpId::kPower ||
+         op == OpId::kReciprocal;
+}
+
+bool has_checked_form(OpId op) {
+  switch (op) {
+    case OpId::kAdd:
+    case OpId::kSubtract:
+    case OpId::kMultiply:
+    case OpId::kSquare:
+    case OpId::kNegative:
+    case OpId::kAbsolute:
+    case OpId::kLeftShift:
+    case OpId::kFloorDivide:
+    case OpId::kRemainder:
+    case OpId::kPower: return true;
+    default: return false;
+  }
+}
+
+std::string substitute(std::string_view form, const std::vector<std::string>& operands) {
+  std::string text;
+  for (size_t i = 0; i < form.size(); ++i) {
+    if (form[i] == '$' && i + 1 < form.size()) {
+      text += operands[static_cast<size_t>(form[++i] - '0')];
+    } else {
+      text += form[i];
+    }
+  }
+  return text;
+}
+
+std::string file_name(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+std::string KernelWriter::comment(const UserSpan& where, const std::string& what) const {
+  const std::string place = where.known() ? fmt::format("{}:{}", file_name(where.file), where.line) : "";
+  if (place.empty() || what.empty()) return place + what;
+  return place + "  " + what;
+}
+
+bool KernelWriter::constant(ExprId id) const {
+  const Expr& expr = nest_.exprs[id];
+  return expr.kind == Expr::Kind::kConstant || (expr.kind == Expr::Kind::kCast && constant(expr.operands[0]));
+}
+
+std::string KernelWriter::stem(const Expr& expr) const {
+  if (expr.kind == Expr::Kind::kLoad) {
+    const NodeId node = schedule_.buffers[expr.access.buffer].node;
+    return node == kNoNode ? "value" : graph_.node(node).name;
+  }
+  if (expr.kind == Expr::Kind::kCast) {
+    const Expr& operand = nest_.exprs[expr.operands[0]];
+    if (operand.kind == Expr::Kind::kAxis) return "index";
+    return operand.node == kNoNode ? "cast" : graph_.node(operand.node).name + "_" + type_name(expr.dtype);
+  }
+  return expr.node == kNoNode ? "value" : graph_.node(expr.node).name;
+}
+
+std::string KernelWriter::element(const Access& access) const {
+  std::string index;
+  const auto append = [&](const std::string& term) { index += (index.empty() ? "" : " + ") + term; };
+  for (size_t axis = 0; axis < access.strides.size(); ++axis) {
+    const SymInt& stride = access.strides[axis];
+    if (stride == SymInt(0)) continue;
+    const bool sum = index_[axis].find(' ') != std::string::npos;
+    const std::string position = sum ? "(" + index_[axis] + ")" : index_[axis];
+    append(stride == SymInt(1) ? index_[axis] : cpp(stride) + " * " + position);
+  }
+  if (!(access.offset == SymInt(0))) append(cpp(access.offset));
+  return argument_name_.at(access.buffer) + "[" + (index.empty() ? "0" : index) + "]";
+}
+
+std::string KernelWriter::cast(const Expr& expr) {
+  const Expr& from = nest_.exprs[expr.operands[0]];
+  const std::string operand = expression(expr.operands[0]);
+  if (from.dtype == expr.dtype) return operand;
+  const std::string to = type_name(expr.dtype);
+  if (is_float(from.dtype) && is_integer(expr.dtype))
+    return fmt::format("op_cast<{}>({}, status)", to, operand);
+  const bool weak_int = from.node != kNoNode && is_weak(graph_.node(from.node).type.value_class);
+  if (weak_int && from.dtype == DType::kInt64 && is_float(expr.dtype) && from.kind != Expr::Kind::kConstant &&
+      from.kind != Expr::Kind::kAxis)
+    return fmt::format("op_cast_checked<{}>({}, status)", to, operand);
+  return fmt::format("op_cast<{}>({})", to, operand);
+}
+
+std::string KernelWriter::operation(const Expr& expr) {
+  std::vector<std::string> operands;
+  bool all_constant = !expr.operands.empty();
+  for (ExprId operand : expr.operands) all_constant = all_constant && constant(operand);
+  for (ExprId operand : expr.operands)
+    operands.push_back(all_constant ? "opaque(" + expression(operand) + ")" : expression(operand));
+  std::string text = substitute(info(expr.op).cpp, operands);
+  const DType dtype = expr.operands.empty() ? expr.dtype : nest_.exprs[expr.operands[0]].dtype;
+  const bool checked = expr.checked && has_checked_form(expr.op);
+  if (checked) text.insert(text.find('('), "_checked");
+  if (checked || (takes_status(expr.op) && is_integer(dtype))) text.insert(text.rfind(')'), ", status");
+  return text;
+}
+
+std::string KernelWriter::expression(ExprId id) {
+  if (value_[id].empty()) define(id);
+  return value_[id];
+}
+
+void KernelWriter::define(ExprId id) {
+  const Expr& expr = nest_.exprs[id];
+  if (!value_[id].empty()) return;
+  std::string text, what;
+  switch (expr.kind) {
+    case Expr::Kind::kConstant: value_[id] = cpp_literal(expr.scalar, expr.dtype); return;
+    case Expr::Kind::kSymbol: value_[id] = fmt::format("int64_t({})", expr.sym.cpp(symbol_name_)); return;
+    case Expr::Kind::kAxis:
+      value_[id] = expr.axis < 0 ? "int64_t(0)" : fmt::format("int64_t({})", index_[expr.axis]);
+      return;
+    case Expr::Kind::kReduced: value_[id] = accumulator_[expr.reduction]; return;
+    case Expr::Kind::kLoad: text = element(expr.access); break;
+    case Expr::Kind::kCast:
+      if (constant(expr.operands[0]) && is_float(expr.dtype) &&
+          nest_.exprs[expr.operands[0]].kind == Expr::Kind::kConstant) {
+        value_[id] = cpp_literal(nest_.exprs[expr.operands[0]].scalar, expr.dtype);
+        return;
+      }
+      text = cast(expr);
+      break;
+    case Expr::Kind::kOp: text = operation(expr); break;
+  }
+  if (expr.kind != Expr::Kind::kLoad && expr.node != kNoNode) what = graph_.node(expr.node).target;
+  value_[id] = names_.unique(stem(expr));
+  out_.line(fmt::format("const {} {} = {};", type_name(expr.dtype), value_[id], text),
+            comment(expr.where, what));
+}
+
+void KernelWriter::write_store(const Store& store) {
+  const UserSpan where = store.node == kNoNode ? UserSpan{} : graph_.node(store.node).where;
+  const std::string value = expression(store.value);
+  out_.line(fmt::format("{} = {};", element(store.access), value), comment(where, ""));
+}
+
+}  // namespace suture

@@ -1,0 +1,194 @@
+// The frame of a kernel: arguments, header comment, loops of elementwise nests, and the entry with the C
+// calling convention.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/kernel_writer.h"
+#include "schedule/fuse_nests.h"
+
+namespace suture {
+namespace {
+
+bool contains(const std::vector<BufferId>& ids, BufferId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+KernelWriter::KernelWriter(const KernelGroup& group, const Schedule& schedule, const Graph& graph,
+                           const CodegenOptions& options)
+    : group_(group), nest_(group.nest), schedule_(schedule), graph_(graph), options_(options) {}
+
+Result<std::string> KernelWriter::run() {
+  collect_arguments();
+  collect_symbols();
+  for (size_t axis = 0; axis < nest_.extents.size(); ++axis) {
+    index_.push_back(fmt::format("i{}", axis));
+    names_.reserve(index_.back());
+  }
+  assign_levels();
+  value_.assign(nest_.exprs.size(), "");
+
+  write_header();
+  std::string parameters;
+  for (BufferId id : arguments_) parameters += (parameters.empty() ? "" : ", ") + parameter(id);
+  for (SymbolId symbol : symbols_)
+    parameters += (parameters.empty() ? "" : ", ") + ("int64_t " + symbol_name_[symbol]);
+  out_.open(fmt::format("static inline uint32_t {}({})", group_.name, parameters));
+  out_.line("uint32_t status = 0;");
+  if (nest_.reductions.empty()) {
+    write_elementwise();
+  } else {
+    SUTURE_TRY_VOID(write_reductions());
+  }
+  out_.line("return status;");
+  out_.close();
+  write_entry();
+  return out_.take();
+}
+
+// Read-only buffers first, then written ones, each in order of first use.
+void KernelWriter::collect_arguments() {
+  std::vector<BufferId> written, read;
+  for (const Store& store : nest_.stores)
+    if (!contains(written, store.access.buffer)) written.push_back(store.access.buffer);
+  for (const Expr& expr : nest_.exprs)
+    if (expr.kind == Expr::Kind::kLoad && !contains(written, expr.access.buffer) &&
+        !contains(read, expr.access.buffer))
+      read.push_back(expr.access.buffer);
+  arguments_ = read;
+  arguments_.insert(arguments_.end(), written.begin(), written.end());
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const bool input = i < read.size();
+    const size_t number = input ? i : i - read.size();
+    const std::string stem =
+        fmt::format("{}{}_{}", input ? "in" : "out", number, schedule_.buffers[arguments_[i]].name);
+    argument_name_[arguments_[i]] = names_.unique(stem);
+  }
+}
+
+void KernelWriter::collect_symbols() {
+  std::vector<SymbolId> used;
+  const auto collect = [&](const SymInt& value) { value.collect_symbols(used); };
+  for (const SymInt& value : nest_.extents) collect(value);
+  const auto collect_access = [&](const Access& access) {
+    collect(access.offset);
+    for (const SymInt& stride : access.strides) collect(stride);
+  };
+  for (const Expr& expr : nest_.exprs) {
+    if (expr.kind == Expr::Kind::kLoad) collect_access(expr.access);
+    if (expr.kind == Expr::Kind::kSymbol) collect(expr.sym);
+  }
+  for (const Store& store : nest_.stores) collect_access(store.access);
+  const std::set<SymbolId> unique(used.begin(), used.end());
+  symbols_.assign(unique.begin(), unique.end());
+  const std::vector<SymbolInfo>& known = schedule_.env.symbols();
+  for (const SymbolInfo& symbol : known) symbol_name_.push_back(symbol.name);
+  for (SymbolId id : symbols_) symbol_name_[id] = names_.unique(symbol_name_[id]);
+}
+
+void KernelWriter::assign_levels() {
+  const auto access_level = [](const Access& access) {
+    size_t level = 0;
+    for (size_t axis = 0; axis < access.strides.size(); ++axis)
+      if (!(access.strides[axis] == SymInt(0))) level = axis + 1;
+    return level;
+  };
+  for (const Expr& expr : nest_.exprs) {
+    size_t level = 0;
+    bool late = expr.kind == Expr::Kind::kReduced;
+    if (expr.kind == Expr::Kind::kLoad) level = access_level(expr.access);
+    if (expr.kind == Expr::Kind::kAxis) level = static_cast<size_t>(expr.axis + 1);
+    for (ExprId operand : expr.operands) {
+      level = std::max(level, level_[operand]);
+      late = late || late_[operand];
+    }
+    level_.push_back(level);
+    late_.push_back(late);
+  }
+  for (const Store& store : nest_.stores)
+    store_level_.push_back(std::max(level_[store.value], access_level(store.access)));
+}
+
+std::string KernelWriter::cpp(const SymInt& value) const {
+  const std::string text = value.cpp(symbol_name_);
+  return text.find(' ') == std::string::npos ? text : "(" + text + ")";
+}
+
+// `restrict` only where nothing else can point into the memory: fresh arrays, and inputs that this kernel
+// does not write. A kernel that writes into an input leaves all inputs unmarked.
+std::string KernelWriter::parameter(BufferId id) const {
+  const auto writes_input = std::any_of(nest_.stores.begin(), nest_.stores.end(), [&](const Store& store) {
+    return schedule_.buffers[store.access.buffer].kind == Buffer::Kind::kInput;
+  });
+  const Buffer& buffer = schedule_.buffers[id];
+  const bool written = std::any_of(nest_.stores.begin(), nest_.stores.end(),
+                                   [&](const Store& store) { return store.access.buffer == id; });
+  const bool alone = buffer.kind != Buffer::Kind::kInput || !writes_input;
+  return fmt::format("{}{}*{} {}", written ? "" : "const ", info(buffer.dtype).c_type,
+                     alone ? " __restrict__" : "", argument_name_.at(id));
+}
+
+void KernelWriter::write_header() {
+  std::string ops;
+  for (const std::string& op : group_.ops) ops += (ops.empty() ? "" : ", ") + op;
+  out_.line("", fmt::format("{}: {}", group_.name, ops));
+  std::map<std::pair<std::string, int>, std::pair<UserSpan, std::vector<std::string>>> lines;
+  for (NodeId id : nest_.nodes) {
+    const Node& node = graph_.node(id);
+    if (!node.where.known()) continue;
+    auto& [where, targets] = lines[{node.where.file, node.where.line}];
+    where = node.where;
+    const std::string target = node.target.empty() ? std::string(info(node.op).name) : node.target;
+    if (std::find(targets.begin(), targets.end(), target) == targets.end()) targets.push_back(target);
+  }
+  for (const auto& [place, entry] : lines) {
+    std::string targets;
+    for (const std::string& target : entry.second) targets += (targets.empty() ? "" : ", ") + target;
+    std::string source = options_.source_line ? options_.source_line(entry.first) : "";
+    source.erase(0, source.find_first_not_of(" \t"));
+    out_.line("",
+              fmt::format("  {}{}", comment(entry.first, targets), source.empty() ? "" : "    " + source));
+  }
+}
+
+void KernelWriter::write_entry() {
+  std::string arguments;
+  const auto append = [&](const std::string& text) { arguments += (arguments.empty() ? "" : ", ") + text; };
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const std::string type = parameter(arguments_[i]);
+    const std::string pointer = type.substr(0, type.find('*') + 1);
+    append(fmt::format("static_cast<{}>(buffers[{}])", pointer, i));
+  }
+  for (size_t i = 0; i < symbols_.size(); ++i) append(fmt::format("sizes[{}]", i));
+  out_.open(fmt::format("extern \"C\" uint32_t {}(void* const* buffers, const int64_t* sizes)", group_.name));
+  if (symbols_.empty()) out_.line("(void)sizes;");
+  if (arguments_.empty()) out_.line("(void)buffers;");
+  out_.line(fmt::format("return {}({});", group_.name, arguments));
+  out_.close();
+}
+
+void KernelWriter::open_loop(size_t axis) {
+  out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", index_[axis], cpp(extent(axis))));
+}
+
+void KernelWriter::write_level(size_t level) {
+  for (size_t id = 0; id < nest_.exprs.size(); ++id)
+    if (level_[id] == level && !late_[id]) define(static_cast<ExprId>(id));
+  for (size_t i = 0; i < nest_.stores.size(); ++i)
+    if (store_level_[i] == level && !late_[nest_.stores[i].value] && !nest_.stores[i].after_reduction)
+      write_store(nest_.stores[i]);
+}
+
+void KernelWriter::write_elementwise() {
+  write_level(0);
+  for (size_t axis = 0; axis < nest_.extents.size(); ++axis) {
+    open_loop(axis);
+    write_level(axis + 1);
+  }
+  for (size_t axis = 0; axis < nest_.extents.size(); ++axis) out_.close();
+}
+
+}  // namespace suture

@@ -1,0 +1,347 @@
+// Reductions in C++.
+//
+// How it works
+//   Kept axes outside (the usual case): one scalar accumulator per reduction and kept index. The reduced
+//   elements are walked in blocks of at most 128 (exact float sums: the blocks of NumPy's pairwise recursion)
+//   or 256 elements; each block is evaluated into a small array by a plain loop, then combined by a prelude
+//   function. The epilogue follows. Innermost axis kept ("row adds"), or kept axes between reduced ones: the
+//   result buffers themselves are the accumulators; they are set to the identity first and no epilogue is
+//   fused (schedule/fuse_nests.cpp sees to that).
+// A run over several axes that do not merge is walked in pieces along the innermost one; `begin` counts
+// elements of the run.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "codegen/kernel_writer.h"
+#include "schedule/fuse_nests.h"
+
+namespace suture {
+namespace {
+
+constexpr int64_t kPairwiseBlock = 128;
+constexpr int64_t kPlainBlock = 256;
+
+std::string type_name(DType dtype) { return std::string(info(dtype).c_type); }
+bool is_arg(OpId op) { return op == OpId::kArgmax || op == OpId::kArgmin; }
+bool starts_high(OpId op) { return op == OpId::kMin || op == OpId::kArgmin; }
+
+}  // namespace
+
+bool KernelWriter::sums_exactly(const Reduction& reduction) const {
+  return reduction.op == OpId::kSum && is_float(reduction.dtype);
+}
+
+std::string KernelWriter::reduction_comment(const Reduction& reduction) const {
+  const Node& node = graph_.node(reduction.node);
+  return comment(node.where, node.target.empty() ? std::string(info(node.op).name) : node.target);
+}
+
+std::string KernelWriter::identity(const Reduction& reduction) const {
+  const std::string type = type_name(is_arg(reduction.op) ? reduction.value_dtype : reduction.dtype);
+  switch (reduction.op) {
+    case OpId::kSum: return cpp_literal(int64_t{0}, reduction.dtype);
+    case OpId::kProd: return cpp_literal(int64_t{1}, reduction.dtype);
+    case OpId::kAny: return "false";
+    case OpId::kAll: return "true";
+    default:
+      return fmt::format("{}<{}>()", starts_high(reduction.op) ? "highest_value" : "lowest_value", type);
+  }
+}
+
+// One more element.
+std::string KernelWriter::combined(const Reduction& reduction, const std::string& total,
+                                   const std::string& value) const {
+  switch (reduction.op) {
+    case OpId::kSum: return fmt::format("op_add({}, {})", total, value);
+    case OpId::kProd: return fmt::format("op_mul({}, {})", total, value);
+    case OpId::kAny: return fmt::format("{} | op_truth({})", total, value);
+    case OpId::kAll: return fmt::format("{} & op_truth({})", total, value);
+    case OpId::kMin: return fmt::format("op_minimum({}, {})", total, value);
+    default: return fmt::format("op_maximum({}, {})", total, value);
+  }
+}
+
+Status KernelWriter::write_reductions() {
+  for (const Reduction& reduction : nest_.reductions) {
+    const std::string name = graph_.node(reduction.node).name;
+    accumulator_.push_back(names_.unique(name));
+    block_.push_back(names_.unique(name + "_values"));
+    best_.push_back(is_arg(reduction.op) ? names_.unique(name + "_best") : "");
+  }
+  write_level(0);
+  if (!reduces_innermost(nest_)) return write_accumulating_in_memory();
+  write_inside_kept_loops();
+  return ok_status();
+}
+
+// --- kept axes outside
+// --------------------------------------------------------------------------------------------------
+
+void KernelWriter::write_inside_kept_loops() {
+  const std::vector<bool> reduced = reduced_axes(nest_);
+  size_t kept = 0;
+  while (kept < reduced.size() && !reduced[kept]) ++kept;
+  for (size_t axis = 0; axis < kept; ++axis) {
+    open_loop(axis);
+    write_level(axis + 1);
+  }
+  declare_accumulators();
+  write_reduced_loops(kept);
+  write_late();
+  for (size_t axis = 0; axis < kept; ++axis) out_.close();
+}
+
+void KernelWriter::declare_accumulators() {
+  for (size_t r = 0; r < nest_.reductions.size(); ++r) {
+    const Reduction& reduction = nest_.reductions[r];
+    const std::string where = reduction_comment(reduction);
+    if (is_arg(reduction.op)) {
+      out_.line(fmt::format("{} {} = {};", type_name(reduction.value_dtype), best_[r], identity(reduction)),
+                where);
+      out_.line(fmt::format("int64_t {} = 0;", accumulator_[r]), where);
+    } else {
+      out_.line(fmt::format("{} {} = {};", type_name(reduction.dtype), accumulator_[r], identity(reduction)),
+                where);
+    }
+  }
+}
+
+// Loops over the reduced axes outside the run, then the run.
+void KernelWriter::write_reduced_loops(size_t first_axis) {
+  const size_t run_begin = nest_.reductions.front().order.outer.size();
+  for (size_t axis = first_axis; axis < run_begin; ++axis) {
+    open_loop(axis);
+    write_level(axis + 1);
+  }
+  write_run();
+  for (size_t axis = first_axis; axis < run_begin; ++axis) out_.close();
+}
+
+void KernelWriter::write_late() {
+  for (size_t id = 0; id < nest_.exprs.size(); ++id)
+    if (late_[id]) define(static_cast<ExprId>(id));
+  for (const Store& store : nest_.stores)
+    if (store.after_reduction) write_store(store);
+}
+
+// --- one run
+// ------------------------------------------------------------------------------------------------------------
+
+void KernelWriter::write_run() {
+  SymInt total = 1;
+  for (int axis : nest_.reductions.front().order.run) total = total * extent(static_cast<size_t>(axis));
+  const int64_t chunk = nest_.reductions.front().order.chunk;
+  const auto length = total.constant();
+  out_.open("");
+  declare_blocks();
+  const std::vector<int>& run = nest_.reductions.front().order.run;
+  if (run.size() > 1)
+    for (int axis : run) out_.line(fmt::format("int64_t {} = 0;", index_[axis]));
+  if (chunk > 0 && (!length || *length > chunk)) {
+    const std::string base = names_.unique("chunk"), size = names_.unique("chunk_size");
+    out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", base, cpp(total), chunk));
+    out_.line(
+        fmt::format("const int64_t {0} = {1} - {2} < {3} ? {1} - {2} : {3};", size, cpp(total), base, chunk));
+    write_blocks(size, base);
+    out_.close();
+  } else {
+    write_blocks(cpp(total), "");
+  }
+  out_.close();
+}
+
+bool KernelWriter::reads_memory_directly(const Reduction& reduction) const {
+  const Expr& value = nest_.exprs[reduction.value];
+  const std::vector<int>& run = reduction.order.run;
+  return run.size() == 1 && value.kind == Expr::Kind::kLoad && value.access.strides[run[0]] == SymInt(1);
+}
+
+void KernelWriter::declare_blocks() {
+  const bool exact = std::any_of(nest_.reductions.begin(), nest_.reductions.end(),
+                                 [&](const Reduction& reduction) { return sums_exactly(reduction); });
+  for (size_t r = 0; r < nest_.reductions.size(); ++r) {
+    const Reduction& reduction = nest_.reductions[r];
+    if (reads_memory_directly(reduction)) continue;
+    out_.line(fmt::format("{} {}[{}];", type_name(reduction.value_dtype), block_[r],
+                          exact ? kPairwiseBlock : kPlainBlock));
+  }
+}
+
+// Blocks of `total` elements that start at element `base` of the run.
+void KernelWriter::write_blocks(const std::string& total, const std::string& base) {
+  std::vector<size_t> exact;
+  for (size_t r = 0; r < nest_.reductions.size(); ++r)
+    if (sums_exactly(nest_.reductions[r])) exact.push_back(r);
+  const int64_t block = exact.empty() ? kPlainBlock : kPairwiseBlock;
+  const bool one_block =
+      total.find_first_not_of("0123456789") == std::string::npos && std::stoll(total) <= block;
+  if (one_block) {
+    if (total == "0") return;
+    write_block_body(total, base.empty() ? "0" : base);
+    for (size_t r : exact) {
+      const Reduction& reduction = nest_.reductions[r];
+      const std::string values = reads_memory_directly(reduction) ? "&" + value_[reduction.value] : block_[r];
+      out_.line(fmt::format("{0} = {0} + sum_block({1}, {2});", accumulator_[r], values, total),
+                reduction_comment(reduction));
+    }
+    return;
+  }
+  std::vector<std::string> trees(nest_.reductions.size());
+  for (size_t r : exact) {
+    trees[r] = names_.unique(graph_.node(nest_.reductions[r].node).name + "_tree");
+    out_.line(fmt::format("PairwiseTree<{}> {}({});", type_name(nest_.reductions[r].dtype), trees[r], total));
+  }
+  const std::string begin = names_.unique("first"), count = names_.unique("length");
+  if (exact.empty()) {
+    out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", begin, total, block));
+    out_.line(
+        fmt::format("const int64_t {0} = {1} - {2} < {3} ? {1} - {2} : {3};", count, total, begin, block));
+  } else {
+    out_.open(fmt::format("for (int64_t {0} = 0, {1}; ({1} = {2}.next()) != 0; {0} += {1})", begin, count,
+                          trees[exact[0]]));
+    for (size_t i = 1; i < exact.size(); ++i) out_.line(fmt::format("{}.next();", trees[exact[i]]));
+  }
+  write_block_body(count, base.empty() ? begin : base + " + " + begin);
+  for (size_t r : exact) {
+    const Reduction& reduction = nest_.reductions[r];
+    const std::string values = reads_memory_directly(reduction) ? "&" + value_[reduction.value] : block_[r];
+    out_.line(fmt::format("{}.add(sum_block({}, {}));", trees[r], values, count),
+              reduction_comment(reduction));
+  }
+  out_.close();
+  for (size_t r : exact)
+    out_.line(fmt::format("{0} = {0} + {1}.sum();", accumulator_[r], trees[r]),
+              reduction_comment(nest_.reductions[r]));
+}
+
+// Evaluates a block and combines everything but exact sums.
+void KernelWriter::write_block_body(const std::string& count, const std::string& base) {
+  const size_t run_begin = nest_.reductions.front().order.outer.size();
+  bool needs_loop = false;
+  for (const Reduction& reduction : nest_.reductions)
+    needs_loop = needs_loop || !reads_memory_directly(reduction);
+  for (size_t i = 0; i < nest_.stores.size(); ++i)
+    needs_loop = needs_loop || (!nest_.stores[i].after_reduction && store_level_[i] > run_begin);
+  const std::vector<int>& run = nest_.reductions.front().order.run;
+  if (needs_loop) {
+    const std::string k = names_.unique("k");
+    if (run.size() <= 1) {
+      out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", k, count));
+      if (!run.empty()) out_.line(fmt::format("const int64_t {} = {} + {};", index_[run[0]], base, k));
+      fill_block(k);
+      out_.close();
+    } else {
+      const std::string inner = index_[run.back()], piece = names_.unique("piece"), l = names_.unique("l");
+      const std::string n = cpp(extent(run.back()));
+      out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1};)", k, count));
+      out_.line(fmt::format("const int64_t {0} = {1} - {2} < {3} - {4} ? {1} - {2} : {3} - {4};", piece, n,
+                            inner, count, k));
+      out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l, piece));
+      const std::string saved = index_[run.back()];
+      index_[run.back()] = saved + " + " + l;
+      fill_block(k + " + " + l);
+      index_[run.back()] = saved;
+      out_.close();
+      out_.line(fmt::format("{} += {};", k, piece));
+      out_.line(fmt::format("{} += {};", inner, piece));
+      for (size_t i = run.size() - 1; i > 0; --i)
+        out_.line(fmt::format("if ({0} == {1}) {{ {0} = 0; ++{2}; }}", index_[run[i]], cpp(extent(run[i])),
+                              index_[run[i - 1]]));
+      out_.close();
+    }
+  }
+  for (const Reduction& reduction : nest_.reductions)  // the address of a directly read block
+    if (reads_memory_directly(reduction)) {
+      const std::string saved = index_[run[0]];
+      index_[run[0]] = base;
+      value_[reduction.value] = element(nest_.exprs[reduction.value].access);
+      index_[run[0]] = saved;
+    }
+  combine_blocks(count, base);
+}
+
+void KernelWriter::fill_block(const std::string& position) {
+  const size_t run_begin = nest_.reductions.front().order.outer.size();
+  const auto inside = [&](size_t level) { return level > run_begin; };
+  std::vector<std::string> before = value_;
+  for (size_t id = 0; id < nest_.exprs.size(); ++id)
+    if (inside(level_[id]) && !late_[id]) define(static_cast<ExprId>(id));
+  for (size_t i = 0; i < nest_.stores.size(); ++i)
+    if (inside(store_level_[i]) && !nest_.stores[i].after_reduction) write_store(nest_.stores[i]);
+  for (size_t r = 0; r < nest_.reductions.size(); ++r)
+    if (!reads_memory_directly(nest_.reductions[r]))
+      out_.line(fmt::format("{}[{}] = {};", block_[r], position, expression(nest_.reductions[r].value)));
+  value_ = std::move(before);  // names of this block end with it
+}
+
+void KernelWriter::combine_blocks(const std::string& count, const std::string& base) {
+  for (size_t r = 0; r < nest_.reductions.size(); ++r) {
+    const Reduction& reduction = nest_.reductions[r];
+    if (sums_exactly(reduction)) continue;
+    const std::string values = reads_memory_directly(reduction) ? "&" + value_[reduction.value] : block_[r];
+    const std::string where = reduction_comment(reduction);
+    if (is_arg(reduction.op)) {
+      out_.line(fmt::format("reduce_{}({}, {}, {}, {}, {});", info(reduction.op).name, best_[r],
+                            accumulator_[r], values, count, base),
+                where);
+    } else {
+      out_.line(fmt::format("{0} = reduce_{1}({0}, {2}, {3});", accumulator_[r], info(reduction.op).name,
+                            values, count),
+                where);
+    }
+  }
+}
+
+// --- accumulators in memory
+// ---------------------------------------------------------------------------------------------
+
+Status KernelWriter::write_accumulating_in_memory() {
+  std::vector<const Store*> target(nest_.reductions.size(), nullptr);
+  for (const Store& store : nest_.stores)
+    if (store.after_reduction && nest_.exprs[store.value].kind == Expr::Kind::kReduced)
+      target[nest_.exprs[store.value].reduction] = &store;
+  for (size_t r = 0; r < target.size(); ++r)
+    if (!target[r] || is_arg(nest_.reductions[r].op))
+      return Error::internal("codegen",
+                             "a row reduction of " + group_.name + " has no buffer to accumulate in");
+
+  const std::vector<bool> reduced = reduced_axes(nest_);
+  size_t kept = 0;
+  for (size_t axis = 0; axis < reduced.size(); ++axis) {
+    if (reduced[axis]) continue;
+    open_loop(axis);
+    ++kept;
+  }
+  for (size_t r = 0; r < target.size(); ++r)
+    out_.line(fmt::format("{} = {};", element(target[r]->access), identity(nest_.reductions[r])),
+              reduction_comment(nest_.reductions[r]));
+  for (size_t i = 0; i < kept; ++i) out_.close();
+
+  const size_t run_begin = nest_.reductions.front().order.outer.size();
+  for (size_t axis = 0; axis < run_begin; ++axis) {
+    open_loop(axis);
+    write_level(axis + 1);
+  }
+  if (nest_.reductions.front().order.run.empty()) {
+    for (size_t r = 0; r < target.size(); ++r) {
+      const std::string total = element(target[r]->access);
+      out_.line(fmt::format("{} = {};", total,
+                            combined(nest_.reductions[r], total, expression(nest_.reductions[r].value))),
+                reduction_comment(nest_.reductions[r]));
+    }
+  } else {  // the sums of runs are added to memory one after the other
+    for (size_t r = 0; r < target.size(); ++r)
+      out_.line(fmt::format("{} {} = {};", type_name(nest_.reductions[r].dtype), accumulator_[r],
+                            element(target[r]->access)),
+                reduction_comment(nest_.reductions[r]));
+    write_run();
+    for (size_t r = 0; r < target.size(); ++r)
+      out_.line(fmt::format("{} = {};", element(target[r]->access), accumulator_[r]),
+                reduction_comment(nest_.reductions[r]));
+  }
+  for (size_t axis = 0; axis < run_begin; ++axis) out_.close();
+  return ok_status();
+}
+
+}  // namespace suture

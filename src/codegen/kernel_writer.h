@@ -1,0 +1,96 @@
+// KernelWriter: the C++ text of one kernel group. Private to this room; emit_kernel.cpp holds the loops,
+// emit_expression.cpp the statements, emit_reduction.cpp the reductions.
+//
+// Shape of the text
+//   static inline uint32_t <name>(typed pointers, sizes)   the loops
+//   extern "C" uint32_t <name>(buffers, sizes)             unpacks the arguments (plan/kernel_abi.h)
+// Levels
+//   An expression is computed in the outermost loop in which all its indices are known (level 0 = before all
+//   loops), so a scalar factor or a row's value is computed once. Expressions that need a reduced value are
+//   `late`: they follow it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/cpp_text.h"
+#include "codegen/emit.h"
+
+namespace suture {
+
+class KernelWriter {
+ public:
+  KernelWriter(const KernelGroup& group, const Schedule& schedule, const Graph& graph,
+               const CodegenOptions& options);
+  Result<std::string> run();
+  // After run(): what the launch plan must pass.
+  const std::vector<BufferId>& arguments() const { return arguments_; }
+  const std::vector<SymbolId>& symbols() const { return symbols_; }
+
+ private:
+  // emit_kernel.cpp
+  void collect_arguments();
+  void collect_symbols();
+  void assign_levels();
+  std::string parameter(BufferId id) const;
+  void write_header();
+  void write_entry();
+  void write_elementwise();
+  void open_loop(size_t axis);
+  void write_level(size_t level);  // expressions and stores whose level this is
+  const SymInt& extent(size_t axis) const { return nest_.extents[axis]; }
+  std::string cpp(const SymInt& value) const;  // as a C++ expression, in parentheses when it is a sum
+
+  // emit_expression.cpp
+  std::string expression(ExprId id);  // text of the value, computing nothing twice
+  void define(ExprId id);             // emits `const T name = ...;` unless the value is written inline
+  std::string operation(const Expr& expr);
+  std::string cast(const Expr& expr);
+  std::string element(const Access& access) const;  // "in0_x[32 * i0 + i1]"
+  void write_store(const Store& store);
+  std::string comment(const UserSpan& where, const std::string& what) const;
+  std::string stem(const Expr& expr) const;
+  bool constant(ExprId id) const;
+
+  // emit_reduction.cpp
+  Status write_reductions();
+  void write_inside_kept_loops();         // kept axes outside: scalar accumulators, epilogue
+  Status write_accumulating_in_memory();  // rows: accumulators are the result buffers
+  void declare_accumulators();
+  void write_reduced_loops(size_t first_axis);
+  void write_run();
+  void write_chunks(const std::string& total);
+  void write_blocks(const std::string& total, const std::string& base);
+  void write_block_body(const std::string& count, const std::string& base);
+  void fill_block(const std::string& position);
+  void declare_blocks();
+  void combine_blocks(const std::string& count, const std::string& base);
+  void write_late();
+  bool sums_exactly(const Reduction& reduction) const;
+  bool reads_memory_directly(const Reduction& reduction) const;
+  std::string identity(const Reduction& reduction) const;
+  std::string combined(const Reduction& reduction, const std::string& total, const std::string& value) const;
+  std::string reduction_comment(const Reduction& reduction) const;
+
+  const KernelGroup& group_;
+  const Nest& nest_;
+  const Schedule& schedule_;
+  const Graph& graph_;
+  const CodegenOptions& options_;
+  CppWriter out_;
+  NameScope names_;
+  std::vector<BufferId> arguments_;
+  std::vector<SymbolId> symbols_;
+  std::map<BufferId, std::string> argument_name_;
+  std::vector<std::string> symbol_name_;  // by SymbolId
+  std::vector<std::string> index_;        // C++ text of the index of each axis
+  std::vector<size_t> level_;             // per expression
+  std::vector<bool> late_;                // per expression: needs a reduced value
+  std::vector<size_t> store_level_;
+  std::vector<std::string> value_;                       // per expression: name or inline text, once defined
+  std::vector<std::string> accumulator_, block_, best_;  // per reduction
+};
+
+}  // namespace suture
