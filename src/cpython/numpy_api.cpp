@@ -39,6 +39,9 @@ struct Imports {
   PyObject* shares_memory = nullptr;
   PyObject* error_variable = nullptr;  // null: this NumPy keeps the state elsewhere; geterr is always asked
   PyObject* last_error_object = nullptr;
+  PyObject* make_error_object = nullptr;
+  PyObject* raising_for = nullptr;  // the object that `raising_object` was made from
+  PyObject* raising_object = nullptr;
   int last_error_state = 0;
   bool done = false;
 };
@@ -73,6 +76,7 @@ Status fill_imports(PyView numpy) {
   imports.error_variable = umath ? PyObject_GetAttrString(umath.get(), "_extobj_contextvar") : nullptr;
   if (imports.error_variable != nullptr && !PyContextVar_CheckExact(imports.error_variable))
     Py_CLEAR(imports.error_variable);
+  imports.make_error_object = umath ? PyObject_GetAttrString(umath.get(), "_make_extobj") : nullptr;
   PyErr_Clear();  // a missing private name only costs speed
   return ok_status();
 }
@@ -183,7 +187,23 @@ bool read_numpy_scalar(PyView object, DType dtype, void* out) noexcept {
   return true;
 }
 
+namespace {
+
+// The three dtypes that most scalars have, without PyArray_Scalar's detour over the descriptor.
+template <class Object, class Value>
+PyRef scalar_object(PyTypeObject* type, const void* value) {
+  PyObject* object = type->tp_alloc(type, 0);
+  if (object) reinterpret_cast<Object*>(object)->obval = *static_cast<const Value*>(value);
+  return PyRef::steal(object);
+}
+
+}  // namespace
+
 PyRef make_numpy_scalar(DType dtype, const void* value) {
+  if (dtype == DType::kFloat64)
+    return scalar_object<PyDoubleScalarObject, double>(&PyDoubleArrType_Type, value);
+  if (dtype == DType::kFloat32) return scalar_object<PyFloatScalarObject, float>(&PyFloatArrType_Type, value);
+  if (dtype == DType::kInt64) return scalar_object<PyLongScalarObject, int64_t>(&PyLongArrType_Type, value);
   if (dtype == DType::kBool)
     return PyRef::borrow(*static_cast<const bool*>(value) ? PyArrayScalar_True : PyArrayScalar_False);
   PyArray_Descr* descriptor = numpy_objects.descriptors[static_cast<int>(dtype)];
@@ -209,6 +229,21 @@ PyRef new_view(PyView base_array, void* data, DType dtype, std::span<const int64
   Py_INCREF(base_array);  // stolen by the next call, also when it fails; it collapses chains of views
   if (PyArray_SetBaseObject(as_array(view.get()), base_array) < 0) return {};
   return view;
+}
+
+PyRef wrap_memory(void* data, DType dtype, std::span<const int64_t> shape,
+                  std::span<const int64_t> strides_in_elements) {
+  ByteStrides strides(strides_in_elements, itemsize(dtype));
+  auto* dims = reinterpret_cast<const npy_intp*>(shape.data());
+  return PyRef::steal(PyArray_NewFromDescr(&PyArray_Type, owned_descriptor(dtype),
+                                           static_cast<int>(shape.size()), dims, strides.values, data,
+                                           NPY_ARRAY_WRITEABLE, nullptr));
+}
+
+PyRef copy_array(PyView array) { return PyRef::steal(PyArray_NewCopy(as_array(array), NPY_KEEPORDER)); }
+
+bool copy_into(PyView destination, PyView source) {
+  return PyArray_CopyInto(as_array(destination), as_array(source)) == 0;
 }
 
 void* array_data(PyView array) noexcept { return array_fields(array)->data; }
@@ -252,6 +287,48 @@ int error_state() noexcept {
   imports.last_error_state = ask_geterr();
   Py_XSETREF(imports.last_error_object, object);
   return imports.last_error_state;
+}
+
+namespace {
+
+// The current error object with every mode that is not "ignore" turned into "raise"; borrowed, null when it
+// cannot be made.
+PyObject* raising_error_object() noexcept {
+  const int state = error_state();
+  if (imports.raising_for != nullptr && imports.raising_for == imports.last_error_object)
+    return imports.raising_object;
+  if (imports.make_error_object == nullptr || imports.last_error_object == nullptr) return nullptr;
+  PyRef modes = PyRef::steal(PyDict_New());
+  for (int i = 0; modes && i < kErrorFieldCount; ++i) {
+    const bool ignored = ((state >> (i * kErrorFieldBits)) & kErrorFieldMask) == 0;
+    PyRef mode = PyRef::steal(PyUnicode_FromString(ignored ? "ignore" : "raise"));
+    if (!mode || PyDict_SetItemString(modes.get(), kErrorFieldNames[i], mode.get()) < 0) return nullptr;
+  }
+  PyRef empty = PyRef::steal(PyTuple_New(0));
+  PyRef made = empty && modes
+                   ? PyRef::steal(PyObject_Call(imports.make_error_object, empty.get(), modes.get()))
+                   : PyRef();
+  if (!made) return nullptr;
+  Py_XSETREF(imports.raising_object, made.release());
+  Py_XSETREF(imports.raising_for, PyRef::borrow(imports.last_error_object).release());
+  return imports.raising_object;
+}
+
+}  // namespace
+
+RaisingErrorState::RaisingErrorState() noexcept {
+  PyObject* object = raising_error_object();
+  if (object != nullptr) token_ = PyContextVar_Set(imports.error_variable, object);
+  if (token_ == nullptr) PyErr_Clear();
+}
+
+RaisingErrorState::~RaisingErrorState() {
+  if (token_ == nullptr) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (PyContextVar_Reset(imports.error_variable, token_) < 0) PyErr_Clear();
+  Py_DECREF(token_);
+  PyErr_Restore(type, value, traceback);
 }
 
 std::string error_state_text(int state) {

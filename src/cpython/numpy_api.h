@@ -20,9 +20,9 @@ struct ArrayFacts {
   void* data;
   int ndim;
   const int64_t* shape;
-  const int64_t* strides;  // bytes
+  const int64_t* strides;      // bytes
   std::optional<DType> dtype;  // empty: a dtype we do not compile (or byte-swapped)
-  bool plain;      // exactly numpy.ndarray, native byte order, aligned, strides multiples of the itemsize
+  bool plain;  // exactly numpy.ndarray, native byte order, aligned, strides multiples of the itemsize
   bool writeable;
   bool c_contiguous, f_contiguous;
 };
@@ -37,25 +37,46 @@ PyRef make_numpy_scalar(DType dtype, const void* value);
 
 // Fresh arrays. strides in elements; data uninitialised.
 PyRef new_array(DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides_in_elements);
-// A view that keeps `base_array` alive, as NumPy's own indexing makes it (base chain collapsed the way NumPy does).
+// A view that keeps `base_array` alive, as NumPy's own indexing makes it (base chain collapsed the way NumPy
+// does).
 PyRef new_view(PyView base_array, void* data, DType dtype, std::span<const int64_t> shape,
                std::span<const int64_t> strides_in_elements, bool writeable);
+// An array over memory that somebody else keeps; must not outlive it.
+PyRef wrap_memory(void* data, DType dtype, std::span<const int64_t> shape,
+                  std::span<const int64_t> strides_in_elements);
+PyRef copy_array(PyView array);                     // same values and memory order (order='K')
+bool copy_into(PyView destination, PyView source);  // destination[...] = source; false with an exception set
 void* array_data(PyView array) noexcept;
 bool may_share_memory(PyView a, PyView b) noexcept;  // bounds test, as np.may_share_memory
 // np.shares_memory; true also when the question is too hard to answer quickly.
 bool shares_memory_exact(PyView a, PyView b) noexcept;
-std::string dtype_text(PyView array);                // str(array.dtype), for messages
-// np.geterr() packed: kErrorFieldBits bits for each of divide, over, under, invalid, lowest first; used as guard and to skip
-// flag tests. Costs a context variable read while the state object is the one seen last.
+std::string dtype_text(PyView array);  // str(array.dtype), for messages
+// np.geterr() packed: kErrorFieldBits bits for each of divide, over, under, invalid, lowest first; used as
+// guard and to skip flag tests. Costs a context variable read while the state object is the one seen last.
 enum class ErrorMode : uint8_t { kIgnore, kWarn, kRaise, kCall, kPrint, kLog };
 constexpr int kErrorFieldBits = 3;
-constexpr int kErrorStateOfNumpy = 1 | 1 << kErrorFieldBits | 1 << (3 * kErrorFieldBits);  // warn, warn, ignore, warn
+constexpr int kErrorStateOfNumpy =
+    1 | 1 << kErrorFieldBits | 1 << (3 * kErrorFieldBits);  // warn, warn, ignore, warn
 int error_state() noexcept;
 std::string error_state_text(int state);  // "divide='warn', over='warn', under='ignore', invalid='warn'"
 // The floating-point exceptions of <cfenv> (FE_DIVBYZERO ...) that `state` does not ignore.
 int watched_fp_flags(int state) noexcept;
-// np.float64, "f8", float, dtype(...): what dtype= accepts, as far as that runs no user code. Empty: None, a dtype we do not
-// compile, or not a dtype. Leaves no exception behind.
+
+// While alive, NumPy raises FloatingPointError for every condition that the current error state does not
+// ignore: the caller learns of it without a warning being issued or a handler being called.
+class RaisingErrorState {
+ public:
+  RaisingErrorState() noexcept;
+  ~RaisingErrorState();
+  RaisingErrorState(const RaisingErrorState&) = delete;
+  RaisingErrorState& operator=(const RaisingErrorState&) = delete;
+
+ private:
+  PyObject* token_ = nullptr;
+};
+
+// np.float64, "f8", float, dtype(...): what dtype= accepts, as far as that runs no user code. Empty: None, a
+// dtype we do not compile, or not a dtype. Leaves no exception behind.
 std::optional<DType> dtype_from_object(PyView dtype_like);
 PyRef dtype_object(DType dtype);  // np.dtype(...)
 

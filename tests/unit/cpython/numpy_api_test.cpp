@@ -160,6 +160,31 @@ TEST_F(NumpyApi, error_state_follows_geterr) {
   EXPECT_EQ(error_state(), kErrorStateOfNumpy);
 }
 
+TEST_F(NumpyApi, raising_error_state_raises_for_what_is_not_ignored_and_puts_the_state_back) {
+  PyRef dict = run_python("one = np.array([1.0]); zero = np.array([0.0]); tiny = np.array([1e-300])");
+  {
+    RaisingErrorState raising;
+    PyRef code = PyRef::steal(Py_CompileString("one / zero", "<test>", Py_eval_input));
+    PyRef result = PyRef::steal(PyEval_EvalCode(code.get(), dict.get(), dict.get()));
+    EXPECT_EQ(testing::take_exception(), "FloatingPointError: divide by zero encountered in divide");
+    EXPECT_EQ(repr(evaluate_python("tiny * tiny", dict.get()).get()),
+              "array([0.])");  // underflow is ignored by default
+  }
+  EXPECT_EQ(error_state(), kErrorStateOfNumpy);
+}
+
+TEST_F(NumpyApi, wrapped_memory_and_copies) {
+  double memory[] = {1, 2, 3, 4, 5, 6};
+  const int64_t shape[] = {2, 3}, strides[] = {1, 2};
+  PyRef array = wrap_memory(memory, DType::kFloat64, shape, strides);
+  EXPECT_EQ(repr(array.get()), "array([[1., 3., 5.],\n       [2., 4., 6.]])");
+  PyRef copy = copy_array(array.get());
+  EXPECT_TRUE(array_facts(copy.get()).f_contiguous);
+  EXPECT_TRUE(copy_into(array.get(), evaluate_python("np.zeros((2, 3))").get()));
+  EXPECT_EQ(memory[5], 0);
+  EXPECT_EQ(repr(copy.get()), "array([[1., 3., 5.],\n       [2., 4., 6.]])");
+}
+
 TEST_F(NumpyApi, dtype_like_objects_are_understood_without_user_code) {
   EXPECT_EQ(dtype_from_object(evaluate_python("np.float32").get()), DType::kFloat32);
   EXPECT_EQ(dtype_from_object(evaluate_python("'i8'").get()), DType::kInt64);
