@@ -140,13 +140,13 @@ def disable(fn: F) -> F:
     if _core.is_compiled(fn):
         fn = _core.wrapped(fn)  # type: ignore[assignment, arg-type]
     if isinstance(fn, FunctionType):
-        fn.__suture_disabled__ = True  # type: ignore[attr-defined]
+        fn._suture_disable = True  # type: ignore[attr-defined]
         return fn
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
 
-    call.__suture_disabled__ = True  # type: ignore[attr-defined]
+    call._suture_disable = True  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 
@@ -154,7 +154,7 @@ def graph_break(msg: str = "") -> None:
     """Inside a compiled function: break the graph here. Outside: nothing."""
 
 
-graph_break.__suture_graph_break__ = True  # type: ignore[attr-defined]
+graph_break._suture_graph_break = True  # type: ignore[attr-defined]
 
 
 def reset() -> None:

@@ -90,8 +90,8 @@ def compile(
 
     With the option `disable` on, or on an unsupported Python, calls go straight to the function (calls and time are counted).
     `options` override the option table for this function; unknown names or bad values raise ValueError.
-    Callables with `__suture_disabled__` in their __dict__ are never captured or inlined (break SB204); the Python function
-    `suture.graph_break` is recognised by `__suture_graph_break__` in its __dict__ (break SB205, first argument = message).
+    Callables with `_suture_disable` in their __dict__ are never captured or inlined (break SB204); the Python function
+    `suture.graph_break` is recognised by `_suture_graph_break` in its __dict__ (break SB205, first argument = message).
     """
 
 def is_compiled(obj: object) -> bool: ...
