@@ -63,8 +63,7 @@ class CastInserter {
       return Error::internal("insert_casts",
                              fmt::format("{} is not a primitive; decompose left it", node.name));
     }
-    if (rule == TypeRule::Cast || rule == TypeRule::Keep || rule == TypeRule::Logical ||
-        rule == TypeRule::Predicate) {
+    if (rule == TypeRule::Cast || rule == TypeRule::Keep || rule == TypeRule::Predicate) {
       rewriter_.copy(node);
       return ok_status();
     }
@@ -99,7 +98,9 @@ class CastInserter {
       const TensorType& type = rewriter_.old().node(id).type;
       operands.push_back({type.dtype, type.value_class});
     }
-    auto types = resolve_types(node.op, operands, node.attrs.dtype);
+    auto types = has_python_semantics(rewriter_.old(), node)
+                     ? resolve_python_types(node.op, operands)
+                     : resolve_types(node.op, operands, node.attrs.dtype);
     if (!types.ok())
       return Error::internal("insert_casts", fmt::format("{}: {}", node.name, types.error().message));
     return types->loop;

@@ -1,0 +1,198 @@
+// Operators with at least one array, NumPy scalar or number computed in the graph.
+//
+// Three worlds meet here. Python numbers among themselves follow Python (ZeroDivisionError, unbounded ints),
+// so only what cannot raise or grow is captured. NumPy scalars and arrays follow the ufuncs, except that **
+// of an array with some Python numbers is a ufunc of its own (square, reciprocal, sqrt). An in-place operator
+// on an array writes into its memory.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "capture/array_adapters.h"
+#include "capture/numpy_calls.h"
+
+namespace suture {
+
+namespace {
+
+using numpy::Call;
+
+struct BinaryOperator {
+  OpId op;
+  std::string_view text;
+};
+// In CPython's numbering of BINARY_OP; in-place forms follow in the same order.
+constexpr std::array kBinary = {
+    BinaryOperator{OpId::kAdd, "+"},          BinaryOperator{OpId::kBitAnd, "&"},
+    BinaryOperator{OpId::kFloorDivide, "//"}, BinaryOperator{OpId::kLeftShift, "<<"},
+    BinaryOperator{OpId::kMatmul, "@"},       BinaryOperator{OpId::kMultiply, "*"},
+    BinaryOperator{OpId::kRemainder, "%"},    BinaryOperator{OpId::kBitOr, "|"},
+    BinaryOperator{OpId::kPower, "**"},       BinaryOperator{OpId::kRightShift, ">>"},
+    BinaryOperator{OpId::kSubtract, "-"},     BinaryOperator{OpId::kDivide, "/"},
+    BinaryOperator{OpId::kBitXor, "^"},
+};
+
+struct Comparison {
+  OpId op;
+  std::string_view text;
+};
+constexpr std::array kComparisons = {
+    Comparison{OpId::kLess, "<"},    Comparison{OpId::kLessEqual, "<="},
+    Comparison{OpId::kEqual, "=="},  Comparison{OpId::kNotEqual, "!="},
+    Comparison{OpId::kGreater, ">"}, Comparison{OpId::kGreaterEqual, ">="},
+};
+
+bool is_whole_array(const Call& call, const ValueRef& value) {
+  auto* array = as_array(value);
+  return array && call.type(array->node).value_class == ValueClass::kArray;
+}
+
+// A number (in the widest sense) that an operator may meet; anything else has an operator of its own.
+bool is_operand(const Call& call, const ValueRef& value) {
+  if (as_array(value) || as_sym_int(value) || numpy::is_array_like(call, value)) return true;
+  auto* constant = as_constant(value);
+  if (!constant) return false;
+  PyView object = constant->object.get();
+  return PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+}
+
+Captured<Unit> require_operands(const Call& call, const ValueRef& lhs, const ValueRef& rhs) {
+  for (const ValueRef& value : {lhs, rhs}) {
+    if (!is_operand(call, value)) {
+      return call.not_compiled(fmt::format("an operand is {}", call.state.describe(value)));
+    }
+  }
+  return Unit{};
+}
+
+// --- Python numbers
+// ----------------------------------------------------------------------------------------------------------
+
+std::optional<double> known_number(const Node& node) {
+  if (node.op != OpId::kConstant) return std::nullopt;
+  return std::visit([](auto v) { return static_cast<double>(v); }, *node.attrs.scalar);
+}
+
+bool is_float_class(const Node& node) { return node.type.value_class == ValueClass::kPyFloat; }
+
+// Python compares and mixes ints with floats exactly; the kernel goes through float64, which holds ints below
+// 2**53.
+bool int_is_exact_as_float(const Node& node) {
+  if (node.type.value_class == ValueClass::kPyBool || is_float_class(node)) return true;
+  const auto value = known_number(node);
+  return value && std::fabs(*value) <= 9007199254740992.0;
+}
+
+std::string reason_against(OpId op, const Node& lhs, const Node& rhs) {
+  if ((is_float_class(lhs) || is_float_class(rhs)) &&
+      !(int_is_exact_as_float(lhs) && int_is_exact_as_float(rhs))) {
+    return "A Python float meets an int that may be large";
+  }
+  switch (op) {
+    case OpId::kDivide:
+    case OpId::kFloorDivide:
+    case OpId::kRemainder:
+      if (known_number(rhs).value_or(0.0) == 0.0) return "The divisor may be zero, for which Python raises";
+      return op == OpId::kDivide && !is_float_class(lhs) && !is_float_class(rhs) ? "Division of Python ints"
+                                                                                 : "";
+    case OpId::kPower: return "A power of Python numbers may raise or be complex";
+    case OpId::kLeftShift: return "A shifted Python int may grow without bound";
+    default: return "";
+  }
+}
+
+Outcome python_operator(const Call& call, OpId op, const ValueRef& lhs, const ValueRef& rhs) {
+  SUTURE_CAPTURE(left, call.operand(lhs));
+  SUTURE_CAPTURE(right, call.operand(rhs));
+  const std::string reason = reason_against(op, call.state.graph.node(left), call.state.graph.node(right));
+  if (!reason.empty()) return call.state.make_break(BreakReason::kPythonScalarMath, {reason});
+  return call.value(op, {left, right});
+}
+
+bool is_python_number(const Call& call, const ValueRef& value) {
+  if (auto* array = as_array(value)) return is_weak(call.type(array->node).value_class);
+  return !numpy::is_array_like(call, value);
+}
+
+// --- arrays
+// --------------------------------------------------------------------------------------------------------------------
+
+// array ** 2, ** -1, ** 0.5 with exactly these Python numbers are other ufuncs in NumPy (fast_scalar_power).
+std::optional<OpId> fast_power(DType base, const ValueRef& exponent) {
+  auto* constant = as_constant(exponent);
+  if (!constant) return std::nullopt;
+  PyView object = constant->object.get();
+  const bool whole = PyLong_CheckExact(object);
+  if (!whole && !PyFloat_CheckExact(object)) return std::nullopt;
+  const double value = whole ? PyLong_AsDouble(object) : PyFloat_AS_DOUBLE(object);
+  PyErr_Clear();
+  if (whole && value == 2.0) return OpId::kSquare;
+  if (!is_float(base)) return std::nullopt;
+  if (whole && value == -1.0) return OpId::kReciprocal;
+  if (!whole && value == 0.5) return OpId::kSqrt;
+  return std::nullopt;
+}
+
+struct Operation {
+  OpId op;
+  std::vector<ValueRef> operands;
+};
+
+Operation operation_for(const Call& call, OpId op, const ValueRef& lhs, const ValueRef& rhs) {
+  if (op == OpId::kPower && is_whole_array(call, lhs)) {
+    if (auto fast = fast_power(call.type(as_array(lhs)->node).dtype, rhs)) return {*fast, {lhs}};
+  }
+  return {op, {lhs, rhs}};
+}
+
+Outcome matrix_product(const Call& call, const ValueRef& lhs, const ValueRef& rhs) {
+  SUTURE_CAPTURE(left, call.array_operand(lhs));
+  SUTURE_CAPTURE(right, call.array_operand(rhs));
+  if (call.type(left).rank() == 0 || call.type(right).rank() == 0)
+    return call.would_raise("an operand is a scalar");
+  return call.value(OpId::kMatmul, {left, right});
+}
+
+}  // namespace
+
+Outcome array_binary_op(CaptureState& state, int binary_op, const ValueRef& lhs, const ValueRef& rhs) {
+  const bool in_place = binary_op >= static_cast<int>(kBinary.size());
+  const auto index = static_cast<size_t>(binary_op) - (in_place ? kBinary.size() : 0);
+  if (index >= kBinary.size())
+    return Error::internal("capture", fmt::format("unknown binary operator {}", binary_op));
+  const BinaryOperator& binary = kBinary[index];
+  Call call{state, std::string(binary.text)};
+  SUTURE_CAPTURE_VOID(require_operands(call, lhs, rhs));
+  if (is_python_number(call, lhs) && is_python_number(call, rhs))
+    return python_operator(call, binary.op, lhs, rhs);
+  const bool writes = in_place && is_whole_array(call, lhs);
+  if (writes) call.spelled += "=";
+  if (binary.op == OpId::kMatmul)
+    return writes ? Outcome(call.not_compiled("it writes a matrix product in place"))
+                  : matrix_product(call, lhs, rhs);
+  const Operation operation = operation_for(call, binary.op, lhs, rhs);
+  if (writes) return numpy::elementwise_into(call, operation.op, operation.operands, lhs);
+  return numpy::elementwise(call, operation.op, operation.operands);
+}
+
+Outcome array_unary_op(CaptureState& state, char op, const ValueRef& operand) {
+  const Call call{state, std::string(1, op)};
+  SUTURE_CAPTURE(id, call.operand(operand));
+  const OpId unary = op == '-' ? OpId::kNegative : op == '+' ? OpId::kPositive : OpId::kInvert;
+  return call.value(unary, {id});
+}
+
+Outcome array_compare(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs) {
+  const Call call{state, op};
+  for (const Comparison& comparison : kComparisons) {
+    if (comparison.text != op) continue;
+    SUTURE_CAPTURE_VOID(require_operands(call, lhs, rhs));
+    if (is_python_number(call, lhs) && is_python_number(call, rhs))
+      return python_operator(call, comparison.op, lhs, rhs);
+    return numpy::elementwise(call, comparison.op, {lhs, rhs});
+  }
+  return call.not_compiled("it is not a comparison of arrays");
+}
+
+}  // namespace suture
