@@ -26,6 +26,7 @@ struct BufferSpec {
   ValueClass value_class = ValueClass::kArray;
   std::vector<SymInt> shape, strides;
   SymInt offset = 0;
+  bool writeable = true;    // kView: false for np.broadcast_to; a view of something read-only is read-only anyhow
 };
 
 struct LaunchStep {

@@ -1,7 +1,8 @@
 // CodeCache: the entries of one JitCallable, and what happens at a call.
 //
-// on_call: evaluate each entry's guards, newest hit first; on a hit run the entry; otherwise compile through the CompileFn
-// that the driver installed, unless the policy says skip. Entries are immutable; the list is replaced as a whole.
+// on_call: evaluate each entry's guards, newest hit first; on a hit run the entry; otherwise compile through
+// the CompileFn that the driver installed, unless the policy says skip. Entries are immutable; the list is
+// replaced as a whole.
 #pragma once
 
 #include <functional>
@@ -19,10 +20,10 @@ namespace suture {
 
 // A compiled variant of a frame.
 struct CacheEntry {
-  int number = 0;                 // compile number within the frame
+  int number = 0;  // compile number within the frame
   GuardTree guards;
   // Either: run the graph and build `value` directly (no Python bytecode runs) ...
-  PyRef compiled_graph;           // null when the frame has no graph
+  PyRef compiled_graph;  // null when the frame has no graph
   std::vector<RecipeId> input_recipes;
   std::vector<Recipe> recipes;
   RecipeId value = -1;
@@ -33,14 +34,15 @@ struct CacheEntry {
 
 struct FrameCounters {
   int64_t calls = 0, hits = 0, compiles = 0, recompiles = 0;
-  // Inclusive time of calls, kept only while profiling is on (CodeCache::profile): calls that compiled something, and others.
+  // Inclusive time of calls, kept only while profiling is on (CodeCache::profile): calls that compiled
+  // something, and others.
   double first_ms = 0, time_ms = 0;
 };
 
 class CodeCache;
 struct CompileOutcome {
-  std::unique_ptr<CacheEntry> entry;         // or:
-  std::optional<std::string> skip_reason;    // run eagerly from now on
+  std::unique_ptr<CacheEntry> entry;       // or:
+  std::optional<std::string> skip_reason;  // run eagerly from now on
 };
 // Errors: kPython propagates the exception to the caller (GraphBreak under fullgraph, KeyboardInterrupt).
 using CompileFn = std::function<Result<CompileOutcome>(CodeCache& cache, const FrameInput& input)>;
@@ -58,7 +60,8 @@ class CodeCache : public FrameState {
   const std::string& kind() const { return kind_; }
   const std::optional<std::string>& skip_reason() const { return skip_reason_; }
   void reset();
-  // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and first_ms.
+  // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and
+  // first_ms.
   void profile_when(const bool* on) { profiling_ = on; }
 
  private:

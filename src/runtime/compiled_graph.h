@@ -1,12 +1,15 @@
 // CompiledGraph: a graph ready to run: launch plan plus kernels, or a callable from another backend.
 //
 // Overview
-//   run() takes the placeholder objects (arrays, NumPy scalars, Python numbers), binds symbols, allocates outputs, launches,
-//   and returns one object per graph output. As a Python object it has vectorcall and returns a tuple.
+//   run() takes the placeholder objects (arrays, NumPy scalars, Python numbers), binds symbols, allocates
+//   outputs, launches, and returns one object per graph output. As a Python object it has vectorcall and
+//   returns a tuple.
 // Invariants
-//   - Floating-point status flags are cleared before and tested after; any condition that NumPy's error state does not
-//     ignore, and any kernel status bit, makes the graph run again under NumPy (replay), whose results, warnings and
-//     exceptions are the user's. Graphs that write into inputs are replayed from saved copies of what they overwrote.
+//   - Floating-point status flags are cleared before and tested after; any condition that NumPy's error state
+//   does not
+//     ignore, and any kernel status bit, makes the graph run again under NumPy (replay), whose results,
+//     warnings and exceptions are the user's. Graphs that write into inputs are replayed from saved copies of
+//     what they overwrote.
 //   - The GIL is held throughout in this version.
 #pragma once
 
@@ -16,8 +19,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "plan/launch_plan.h"
 #include "cpython/py_ref.h"
+#include "plan/launch_plan.h"
 #include "toolchain/toolchain.h"
 
 namespace suture {
@@ -25,13 +28,13 @@ namespace suture {
 struct NativeGraph {
   LaunchPlan plan;
   std::shared_ptr<KernelLibrary> library;
-  PyRef replay;          // Python callable: the captured graph under NumPy
+  PyRef replay;  // Python callable: the captured graph under NumPy
   int symbol_count = 0;
   struct InputBinding {  // symbol <- input
     SymbolId symbol;
     int input;
-    int axis;            // -1: the Python int itself
-    bool stride;         // in elements
+    int axis;     // -1: the Python int itself
+    bool stride;  // in elements
   };
   std::vector<InputBinding> bindings;
   bool mutates_inputs = false;
@@ -39,10 +42,15 @@ struct NativeGraph {
 };
 
 Status register_compiled_graph_type(PyView module);
-PyRef make_compiled_graph(NativeGraph native, std::string name);
-// Foreign backends: callable(*inputs) -> tuple.
+// Errors: kInternal when the plan and the library do not fit together.
+Result<PyRef> make_compiled_graph(NativeGraph native, std::string name);
+// Foreign backends: callable(*inputs) -> tuple. Empty with an exception set when there is no memory.
 PyRef make_compiled_graph(PyRef callable, std::string name);
 // New references into `outputs` (sized to the output count). False with an exception set on failure.
-bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs, std::span<PyObject*> outputs);
+bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs,
+                        std::span<PyObject*> outputs);
+int compiled_graph_output_count(
+    PyView compiled_graph) noexcept;      // -1: a foreign callable, known after its call
+int64_t live_compiled_graphs() noexcept;  // for leak tests
 
 }  // namespace suture

@@ -1,0 +1,178 @@
+// The CompiledGraph Python type: a launcher, or another backend's callable, behind vectorcall.
+#include "runtime/compiled_graph.h"
+
+#include <structmember.h>
+
+#include "cpython/numpy_api.h"
+#include "runtime/launcher.h"
+
+namespace suture {
+
+namespace {
+
+struct CompiledGraphObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* name;
+  PyObject* weak_references;
+  Launcher* launcher;  // or:
+  PyObject* callable;
+};
+
+PyTypeObject* graph_type = nullptr;  // made once, kept for ever
+int64_t live_graphs = 0;
+
+CompiledGraphObject* as_graph(PyView object) noexcept {
+  return reinterpret_cast<CompiledGraphObject*>(object);
+}
+
+PyObject* graph_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* names) {
+  CompiledGraphObject* self = as_graph(object);
+  if (names != nullptr && PyTuple_GET_SIZE(names) > 0) {
+    PyErr_SetString(PyExc_TypeError, "a compiled graph takes positional arguments only");
+    return nullptr;
+  }
+  if (self->launcher == nullptr) return PyObject_Vectorcall(self->callable, arguments, flags, nullptr);
+  const size_t count = self->launcher->output_count();
+  PyRef tuple = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  if (!tuple) return nullptr;
+  std::span<PyObject*> outputs(reinterpret_cast<PyTupleObject*>(tuple.get())->ob_item, count);
+  const std::span<PyObject* const> inputs(arguments, static_cast<size_t>(PyVectorcall_NARGS(flags)));
+  return run_compiled_graph(object, inputs, outputs) ? tuple.release() : nullptr;
+}
+
+bool run_callable(PyView callable, std::span<PyObject* const> inputs, std::span<PyObject*> outputs) {
+  PyRef held = PyRef::borrow(callable);
+  PyRef result = PyRef::steal(PyObject_Vectorcall(callable, inputs.data(), inputs.size(), nullptr));
+  if (!result) return false;
+  PyRef items = PyRef::steal(
+      PySequence_Fast(result.get(), "a backend's callable must return a tuple of the graph outputs"));
+  if (!items) return false;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
+  if (count != static_cast<Py_ssize_t>(outputs.size())) {
+    PyErr_Format(PyExc_TypeError, "a backend's callable returned %zd outputs; the graph has %zd", count,
+                 static_cast<Py_ssize_t>(outputs.size()));
+    return false;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = PyRef::borrow(PySequence_Fast_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i))).release();
+  return true;
+}
+
+int graph_traverse(PyObject* object, visitproc visit, void* arg) {
+  CompiledGraphObject* self = as_graph(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->callable);
+  return self->launcher ? self->launcher->traverse(visit, arg) : 0;
+}
+
+int graph_clear(PyObject* object) {
+  CompiledGraphObject* self = as_graph(object);
+  if (self->launcher) self->launcher->clear();
+  return 0;
+}
+
+void graph_dealloc(PyObject* object) {
+  CompiledGraphObject* self = as_graph(object);
+  PyTypeObject* type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  if (self->weak_references) PyObject_ClearWeakRefs(object);
+  delete std::exchange(self->launcher, nullptr);
+  Py_CLEAR(self->callable);
+  Py_CLEAR(self->name);
+  PyObject_GC_Del(object);
+  Py_DECREF(type);
+  --live_graphs;
+}
+
+PyObject* graph_repr(PyObject* object) {
+  return PyUnicode_FromFormat("<compiled graph %U>", as_graph(object)->name);
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledGraphObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledGraphObject, weak_references), READONLY, nullptr},
+    {"__name__", T_OBJECT_EX, offsetof(CompiledGraphObject, name), READONLY, nullptr},
+    {},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(graph_dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(graph_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(graph_clear)},
+    {Py_tp_repr, reinterpret_cast<void*>(graph_repr)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_members, members},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {
+    .name = "suture.CompiledGraph",
+    .basicsize = sizeof(CompiledGraphObject),
+    .itemsize = 0,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+bool ready_type() {
+  if (graph_type == nullptr) graph_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return graph_type != nullptr;
+}
+
+PyRef make_object(std::unique_ptr<Launcher> launcher, PyRef callable, const std::string& name) {
+  PyRef text = PyRef::steal(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+  if (!text || !ready_type()) return {};
+  CompiledGraphObject* self = PyObject_GC_New(CompiledGraphObject, graph_type);
+  if (self == nullptr) return {};
+  self->vectorcall = graph_vectorcall;
+  self->name = text.release();
+  self->weak_references = nullptr;
+  self->launcher = launcher.release();
+  self->callable = callable.release();
+  ++live_graphs;
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
+  return PyRef::steal(reinterpret_cast<PyObject*>(self));
+}
+
+}  // namespace
+
+Status register_compiled_graph_type(PyView module) {
+  if (!ready_type()) return Error::python("compiled_graph");
+  if (PyModule_AddObjectRef(module, "CompiledGraph", reinterpret_cast<PyObject*>(graph_type)) < 0)
+    return Error::python("compiled_graph");
+  return ok_status();
+}
+
+Result<PyRef> make_compiled_graph(NativeGraph native, std::string name) {
+  SUTURE_TRY_VOID(import_numpy());
+  SUTURE_TRY(launcher, Launcher::build(std::move(native)));
+  PyRef object = make_object(std::move(launcher), {}, name);
+  if (!object) return Error::python("compiled_graph");
+  return object;
+}
+
+PyRef make_compiled_graph(PyRef callable, std::string name) {
+  return make_object(nullptr, std::move(callable), name);
+}
+
+bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs,
+                        std::span<PyObject*> outputs) {
+  CompiledGraphObject* self = as_graph(compiled_graph);
+  if (self->launcher == nullptr) return run_callable(self->callable, inputs, outputs);
+  if (inputs.size() < self->launcher->input_count()) {
+    PyErr_Format(PyExc_TypeError, "%U takes %zd inputs, got %zd", self->name,
+                 static_cast<Py_ssize_t>(self->launcher->input_count()),
+                 static_cast<Py_ssize_t>(inputs.size()));
+    return false;
+  }
+  return self->launcher->run(inputs, outputs);
+}
+
+int compiled_graph_output_count(PyView compiled_graph) noexcept {
+  const Launcher* launcher = as_graph(compiled_graph)->launcher;
+  return launcher ? static_cast<int>(launcher->output_count()) : -1;
+}
+
+int64_t live_compiled_graphs() noexcept { return live_graphs; }
+
+}  // namespace suture

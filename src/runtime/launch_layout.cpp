@@ -1,0 +1,141 @@
+// Sizes of a plan, and first-fit placement of temporaries.
+#include "runtime/launch_layout.h"
+
+#include <algorithm>
+
+namespace suture {
+
+namespace {
+
+constexpr int64_t kArenaAlignment = 64;
+
+int64_t aligned(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+
+struct Life {
+  int first = INT32_MAX, last = -1;
+};
+
+// Steps that touch each root buffer. Outputs returned to the user live to the end.
+std::vector<Life> lives(const LaunchPlan& plan) {
+  std::vector<Life> result(plan.buffers.size());
+  const auto touch = [&](int buffer, int step) {
+    if (buffer < 0) return;
+    Life& life = result[static_cast<size_t>(root_of(plan, buffer))];
+    life.first = std::min(life.first, step);
+    life.last = std::max(life.last, step);
+  };
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    for (int buffer : plan.steps[s].buffers) touch(buffer, static_cast<int>(s));
+    touch(plan.steps[s].result, static_cast<int>(s));
+  }
+  for (int buffer : plan.outputs) touch(buffer, static_cast<int>(plan.steps.size()));
+  return result;
+}
+
+struct Placed {
+  int64_t begin, end;
+  Life life;
+};
+
+bool overlaps(const Life& a, const Life& b) { return a.first <= b.last && b.first <= a.last; }
+
+// Lowest offset at which `bytes` fit beside everything that lives at the same time.
+int64_t place(std::vector<Placed>& placed, int64_t bytes, const Life& life) {
+  std::vector<Placed> rivals;
+  for (const Placed& other : placed)
+    if (overlaps(other.life, life)) rivals.push_back(other);
+  std::ranges::sort(rivals, {}, &Placed::begin);
+  int64_t at = 0;
+  for (const Placed& rival : rivals) {
+    if (at + bytes <= rival.begin) break;
+    at = std::max(at, rival.end);
+  }
+  placed.push_back({at, at + bytes, life});
+  return at;
+}
+
+void place_temporaries(const LaunchPlan& plan, LaunchLayout& layout) {
+  const std::vector<Life> life = lives(plan);
+  std::vector<Placed> placed;
+  layout.arena_bytes = 0;
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.buffers[b].kind != BufferSpec::Kind::kTemp || life[b].last < 0) continue;
+    const int64_t bytes = aligned(std::max<int64_t>(layout.buffers[b].bytes, 1));
+    layout.buffers[b].arena_offset = place(placed, bytes, life[b]);
+    layout.arena_bytes = std::max(layout.arena_bytes, layout.buffers[b].arena_offset + bytes);
+  }
+}
+
+// One past the highest element, counted from the first; strides of memory that we own are not negative.
+int64_t extent(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return 0;
+    last += (shape[i] - 1) * strides[i];
+  }
+  return last + 1;
+}
+
+bool owns_memory(const BufferSpec& spec) {
+  return spec.kind == BufferSpec::Kind::kTemp || spec.kind == BufferSpec::Kind::kOutput;
+}
+
+bool evaluate_buffer(const BufferSpec& spec, std::span<const int64_t> symbols, LaunchLayout& layout,
+                     BufferLayout& buffer) {
+  buffer.first = static_cast<int>(layout.shapes.size());
+  buffer.ndim = static_cast<int>(spec.shape.size());
+  buffer.elements = 1;
+  for (size_t i = 0; i < spec.shape.size(); ++i) {
+    const int64_t size = spec.shape[i].evaluate(symbols);
+    if (size < 0) return false;
+    layout.shapes.push_back(size);
+    layout.strides.push_back(i < spec.strides.size() ? spec.strides[i].evaluate(symbols) : 0);
+    buffer.elements *= size;
+  }
+  const std::span<const int64_t> shape(layout.shapes.data() + buffer.first, spec.shape.size());
+  const std::span<const int64_t> strides(layout.strides.data() + buffer.first, spec.shape.size());
+  buffer.bytes = extent(shape, strides) * itemsize(spec.dtype);
+  buffer.byte_offset = spec.offset.evaluate(symbols) * itemsize(spec.dtype);
+  const bool negative = std::ranges::any_of(strides, [](int64_t stride) { return stride < 0; });
+  if (owns_memory(spec) && negative && buffer.elements > 0) return false;
+  // NumPy allocates as many elements as the shape has; a kernel must not be given less room than it writes.
+  return spec.kind != BufferSpec::Kind::kOutput || buffer.bytes <= buffer.elements * itemsize(spec.dtype);
+}
+
+bool all_constant(std::span<const SymInt> values) {
+  return std::ranges::all_of(values, [](const SymInt& value) { return value.is_constant(); });
+}
+
+}  // namespace
+
+int root_of(const LaunchPlan& plan, int buffer) {
+  while (plan.buffers[static_cast<size_t>(buffer)].kind == BufferSpec::Kind::kView)
+    buffer = plan.buffers[static_cast<size_t>(buffer)].base;
+  return buffer;
+}
+
+bool is_static(const LaunchPlan& plan) {
+  const auto fixed = [](const BufferSpec& b) {
+    return all_constant(b.shape) && all_constant(b.strides) && b.offset.is_constant();
+  };
+  return std::ranges::all_of(plan.buffers, fixed) &&
+         std::ranges::all_of(plan.steps, [](const LaunchStep& step) { return all_constant(step.sizes); });
+}
+
+void evaluate_layout(const LaunchPlan& plan, std::span<const int64_t> symbols, LaunchLayout& layout) {
+  layout.buffers.resize(plan.buffers.size());
+  layout.shapes.clear();
+  layout.strides.clear();
+  layout.sizes.clear();
+  layout.first_size.clear();
+  layout.valid = true;
+  for (size_t b = 0; b < plan.buffers.size(); ++b)
+    if (!evaluate_buffer(plan.buffers[b], symbols, layout, layout.buffers[b])) layout.valid = false;
+  for (const LaunchStep& step : plan.steps) {
+    layout.first_size.push_back(static_cast<int>(layout.sizes.size()));
+    for (const SymInt& size : step.sizes) layout.sizes.push_back(size.evaluate(symbols));
+  }
+  if (layout.valid) place_temporaries(plan, layout);
+}
+
+}  // namespace suture
