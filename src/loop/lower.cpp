@@ -15,12 +15,12 @@ Result<LoopProgram> lower(const Graph& lowered_graph, const LowerOptions& option
 Result<LoopProgram> Lowering::run() {
   program_.env = graph_.env;
   values_.resize(graph_.nodes.size());
-  returned_storage_.assign(graph_.nodes.size(), false);
-  for (NodeId output : graph_.outputs) returned_storage_[graph_.storage_of(output)] = true;
   for (const Node& node : graph_.nodes) SUTURE_TRY_VOID(lower_node(node));
   for (NodeId output : graph_.outputs) {
     SUTURE_TRY(buffer, materialize(output));
     program_.outputs.push_back(buffer);
+    Buffer& root = program_.buffers[root_buffer(program_.buffers, buffer)];
+    if (root.kind == Buffer::Kind::kTemp) root.kind = Buffer::Kind::kOutput;
   }
   return std::move(program_);
 }
@@ -72,11 +72,8 @@ BufferId Lowering::new_buffer(const Node& node, Buffer::Kind kind, const std::ve
   return static_cast<BufferId>(program_.buffers.size() - 1);
 }
 
-bool Lowering::returned(NodeId id) const { return returned_storage_[graph_.storage_of(id)]; }
-
 BufferId Lowering::result_buffer(const Node& node) {
-  const auto kind = returned(node.id) ? Buffer::Kind::kOutput : Buffer::Kind::kTemp;
-  const BufferId id = new_buffer(node, kind, squeezed_strides(node.type));
+  const BufferId id = new_buffer(node, Buffer::Kind::kTemp, squeezed_strides(node.type));
   values_[node.id] = {View{id, 0, program_.buffers[id].strides}, id};
   return id;
 }
@@ -86,8 +83,7 @@ Result<Unit> Lowering::materialize_inline(NodeId id) {
   Nest nest;
   nest.nodes.push_back(id);
   const ExprId value = read(nest, id, node);
-  Buffer::Kind kind = returned(id) ? Buffer::Kind::kOutput : Buffer::Kind::kTemp;
-  const BufferId buffer = new_buffer(node, kind, {});
+  const BufferId buffer = new_buffer(node, Buffer::Kind::kTemp, {});
   nest.stores.push_back({Access{buffer, 0, {}}, value, false, id});
   program_.statements.emplace_back(std::move(nest));
   values_[id].whole = buffer;

@@ -60,8 +60,12 @@ Status Lowering::lower_reduce(const Node& node) {
   for (size_t axis = 0; axis < reduced.size(); ++axis)
     if (reduced[axis]) reduction.axes.push_back(static_cast<int>(axis));
 
-  const bool converted = operand.type.dtype != node.type.dtype;
-  const std::vector<SymInt> layout = squeezed_strides(operand.type);
+  // The lowered graph casts the operand explicitly; Attrs::dtype is left where NumPy converts it through its
+  // buffer instead of reading a converted array. The order then follows the array as it was before the cast.
+  const bool converted = node.attrs.dtype.has_value();
+  const Node& layout_node =
+      converted && operand.op == OpId::kCast ? graph_.node(operand.operands[0]) : operand;
+  const std::vector<SymInt> layout = squeezed_strides(layout_node.type);
   const bool adds_floats = (node.op == OpId::kSum || node.op == OpId::kProd) && is_float(node.type.dtype);
   reduction.ordered = adds_floats || is_arg_reduction(node.op);
   if (adds_floats) {

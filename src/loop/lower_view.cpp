@@ -74,6 +74,18 @@ Status Lowering::lower_view(const Node& node) {
     case OpId::kBroadcastTo: view = broadcast_view(base, operand.type, node.type); break;
     default: return Error::internal("loop", "unknown view op " + std::string(info(node.op).name));
   }
+  if (node.type.scalar()) {  // x[i, j] is a NumPy scalar: a copy of the element, later stores into x do not
+                             // change it
+    Nest nest;
+    nest.nodes.push_back(node.id);
+    Expr element;
+    element.kind = Expr::Kind::kLoad;
+    element.dtype = node.type.dtype;
+    element.access = Access{view.buffer, view.offset, {}};
+    store_result(nest, node, add_expr(nest, node, std::move(element)), false);
+    program_.statements.emplace_back(std::move(nest));
+    return ok_status();
+  }
   if (view.strides.size() != node.type.shape.size())
     return Error::internal("loop", "view " + node.name + " has another rank than its type");
   for (size_t axis = 0; axis < view.strides.size(); ++axis)

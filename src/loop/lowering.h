@@ -42,10 +42,10 @@ class Lowering {
 
   // Memory.
   BufferId new_buffer(const Node& node, Buffer::Kind kind, const std::vector<SymInt>& strides);
-  BufferId result_buffer(const Node& node);  // fresh memory laid out as node.type says; becomes node's value
+  BufferId result_buffer(const Node& node);  // fresh memory (kTemp until run() finds it is returned) laid out
+                                             // as node.type says; becomes node's value
   Result<BufferId> materialize(NodeId id);   // a buffer that is exactly this node's array (kView when needed)
   Result<Unit> materialize_inline(NodeId id);  // gives a constant or symbol memory
-  bool returned(NodeId id) const;              // its storage leaves the graph
   std::vector<SymInt> squeezed_strides(const TensorType& type) const;
 
   // Expressions.
@@ -63,7 +63,6 @@ class Lowering {
   LowerOptions options_;
   LoopProgram program_;
   std::vector<NodeValue> values_;
-  std::vector<bool> returned_storage_;
   std::vector<std::string> names_;
 };
 
