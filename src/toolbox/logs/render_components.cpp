@@ -71,7 +71,9 @@ Text kernel_source(const EventRecord& event, RenderContext&) {
   return fmt::format("{}: {}", event.str("graph"), event.str("path"));
 }
 
-Text pass_done(const EventRecord& event, RenderContext& context) { return render_passes(event, context); }
+Text pass_done(const EventRecord& event, RenderContext& context) {
+  return render_graph_passes(event, context);
+}
 Text fusion(const EventRecord& event, RenderContext& context) { return render_fusion(event, context); }
 Text replay(const EventRecord& event, RenderContext& context) { return render_replays(event, context); }
 

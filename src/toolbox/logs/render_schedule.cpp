@@ -1,11 +1,11 @@
-// Artifacts of the middle of the compiler: passes, ir_pre_fusion, ir_post_fusion, fusion.
+// Artifacts of the middle of the compiler: graph_passes, ir_pre_fusion, ir_post_fusion, fusion.
 #include <fmt/format.h>
 
 #include "toolbox/logs/render.h"
 
 namespace suture::toolbox {
 
-std::string render_passes(const EventRecord& event, RenderContext&) {
+std::string render_graph_passes(const EventRecord& event, RenderContext&) {
   std::string out = fmt::format("pass {:<24} {:>9.3f} ms  {}", event.str("name"), event.number("ms"),
                                 event.flag("changed") ? "changed" : "no change");
   std::string text = event.str("text");

@@ -1,0 +1,147 @@
+#include "toolbox/logs/log_renderer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recorded_events.h"
+
+namespace suture::toolbox {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+struct Rendered {
+  explicit Rendered(std::string_view logs) : renderer(*parse_log_settings(logs), seed_source()) {}
+  std::vector<std::string> operator()(const std::string& line) {
+    std::vector<std::string> texts;
+    for (const LogLine& each : renderer.render(line)) texts.push_back(each.text);
+    return texts;
+  }
+  LogRenderer renderer;
+};
+
+TEST(LogRenderer, a_graph_break_shows_place_reason_explanation_hints_and_the_expression) {
+  Rendered logs("graph_breaks");
+  EXPECT_THAT(logs(graph_break(0, 0)),
+              ElementsAre("Graph break in user code at prog.py:21\n"
+                          "Graph Break Reason: Data-dependent branching (SB101)\n"
+                          "Explanation: Which way `y.sum() > 0` goes depends on values.\n"
+                          "Hint: Use np.where.\n"
+                          "Hint: Test x.shape.\n"
+                          "    21 |     if y.sum() > 0:\n"
+                          "       |        ^^^^^^^^^^^"));
+}
+
+TEST(LogRenderer, the_same_break_again_is_one_line_at_powers_of_two) {
+  Rendered logs("graph_breaks");
+  logs(graph_break(0, 0));
+  EXPECT_THAT(logs(graph_break(0, 1)),
+              ElementsAre("Same graph break again at prog.py:21 (2 times so far): Data-dependent branching"));
+  EXPECT_THAT(logs(graph_break(0, 2)), IsEmpty());
+  EXPECT_THAT(logs(graph_break(0, 3)), ElementsAre(HasSubstr("(4 times so far)")));
+  ASSERT_EQ(logs.renderer.finish().size(), 1u);
+}
+
+TEST(LogRenderer, a_recompile_names_the_function_and_every_failed_guard) {
+  Rendered logs("recompiles");
+  EXPECT_THAT(logs(recompile(0, 1, "f", "0/0: array 'x' size mismatch at index 0. expected 32, actual 48")),
+              ElementsAre("Recompiling function f in prog.py:19\n"
+                          "    triggered by the following guard failure(s):\n"
+                          "    - 0/0: array 'x' size mismatch at index 0. expected 32, actual 48"));
+  Rendered verbose("recompiles_verbose");
+  EXPECT_THAT(verbose(recompile(0, 1, "f", "0/0: x")), ElementsAre(HasSubstr("    - 0/0: something else")));
+}
+
+TEST(LogRenderer, guards_are_a_tree_of_sources_with_the_user_line) {
+  Rendered logs("guards");
+  logs(frame_start(0, 0, "f"));
+  auto text = logs(guards_built(0, 0));
+  ASSERT_EQ(text.size(), 1u);
+  EXPECT_THAT(text[0], StartsWith("Guards of f (prog.py:19), entry 0: 3 guards\n+- x\n|  array"));
+  EXPECT_THAT(text[0],
+              HasSubstr("|  +- x.shape\n|  |  +- x.shape[0]\n|  |  |  size        x.shape[0] == 32"));
+  EXPECT_THAT(text[0], HasSubstr("# prog.py:20  y = np.sin(x) + 1"));
+  EXPECT_THAT(text[0], HasSubstr("\n+- n\n|  constant    n == 3.0"));
+}
+
+TEST(LogRenderer, output_code_starts_with_the_path_and_holds_signature_and_text) {
+  Rendered logs("output_code");
+  logs(frame_start(0, 0, "f"));
+  EXPECT_THAT(
+      logs(kernel_source(0, 0, "cpp_fused_add_gt_sin_sum_0")),
+      ElementsAre("Output code written to: /cache/graph_0.cpp\nGraph graph_0 of f (prog.py:19)\n"
+                  "cpp_fused_add_gt_sin_sum_0 = (const double* x, double* y)\nextern \"C\" int k;\n"));
+}
+
+TEST(LogRenderer, graph_code_and_compile_times_name_the_function) {
+  Rendered logs("graph_code,compile_times");
+  logs(frame_start(0, 0, "f"));
+  EXPECT_THAT(logs(graph_captured(0, 0, {"np.sin"}, {"20"})),
+              ElementsAre("Graph graph_0 of f (prog.py:19), 1 op\ndef forward(x):\n    return (x,)\n"));
+  EXPECT_THAT(logs(frame_done(0, 0, "f", 40)),
+              ElementsAre(HasSubstr("Compile Times of f (prog.py:19), entry 0: 40.0 ms\n"
+                                    "  capture               20.00 ms")));
+}
+
+TEST(LogRenderer, skips_limits_and_defects_are_visible_without_any_setting) {
+  LogRenderer logs(*parse_log_settings(""), seed_source());
+  auto skip = line_of(Event(EventId::kFrameSkipped, {3, 0, 0})
+                          .set("function", std::string("g"))
+                          .set("reason_id", std::string("SB501"))
+                          .set("reason", std::string("Generator or coroutine"))
+                          .set("explanation", std::string("g is a generator."))
+                          .set("file", std::string("prog.py"))
+                          .set("line", int64_t{7}));
+  auto lines = logs.render(skip);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].level, Level::kWarning);
+  EXPECT_EQ(lines[0].logger, "suture.capture");
+  EXPECT_EQ(lines[0].text,
+            "g (prog.py:7) runs in the interpreter: Generator or coroutine (SB501). g is a generator.");
+  EXPECT_THAT(logs.render(skip), IsEmpty()) << "said once";
+  auto error = line_of(Event(EventId::kInternalError, {3, 0, 0})
+                           .set("function", std::string("g"))
+                           .set("step", std::string("schedule"))
+                           .set("message", std::string("law broken")));
+  ASSERT_EQ(logs.render(error).size(), 1u);
+  EXPECT_THAT(logs.render(graph_break(0, 0)), IsEmpty());
+}
+
+TEST(LogRenderer, a_function_without_array_work_is_no_warning) {
+  LogRenderer logs(*parse_log_settings(""), seed_source());
+  auto skip = Event(EventId::kFrameSkipped, {3, 0, 0})
+                  .set("function", std::string("g"))
+                  .set("reason_id", std::string("SB502"));
+  EXPECT_THAT(logs.render(line_of(skip)), IsEmpty());
+  LogRenderer info(*parse_log_settings("capture"), seed_source());
+  EXPECT_EQ(info.render(line_of(skip)).size(), 1u);
+}
+
+TEST(LogRenderer, minus_component_hides_its_warnings) {
+  LogRenderer logs(*parse_log_settings("-cache"), seed_source());
+  auto trouble =
+      Event(EventId::kCacheTrouble, {}).set("path", std::string("/x")).set("message", std::string("full"));
+  EXPECT_THAT(logs.render(line_of(trouble)), IsEmpty());
+}
+
+TEST(LogRenderer, text_of_programs_cannot_steer_the_terminal) {
+  Rendered logs("recompiles");
+  auto texts = logs(recompile(0, 1, "f\x1b[31m", "0/0: value \x1b]0;title\x07"));
+  ASSERT_EQ(texts.size(), 1u);
+  EXPECT_THAT(texts[0], Not(HasSubstr("\x1b")));
+  EXPECT_THAT(texts[0], HasSubstr("f\\x1b[31m"));
+}
+
+TEST(LogRenderer, lines_that_are_not_events_say_nothing) {
+  Rendered logs("+all");
+  EXPECT_THAT(logs("{\"schema\":1,\"suture\":\"0.1\"}"), IsEmpty());
+  EXPECT_THAT(logs("{\"event\":\"graph_br"), IsEmpty());
+  EXPECT_THAT(logs("[]"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace suture::toolbox

@@ -1,0 +1,81 @@
+#include "toolbox/model/text.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json_writer.h"
+#include "toolbox/model/event_record.h"
+
+namespace suture::toolbox {
+namespace {
+
+SourceLine always(std::string text) {
+  return [text](const std::string&, int) { return text; };
+}
+
+TEST(QuoteSource, carets_count_display_columns_not_bytes) {
+  // Columns are byte offsets: "é" has two bytes and one column, "面" three bytes and two columns.
+  EXPECT_EQ(quote_source(always("é = f(x)"), "p", 1, 5, 9), "     1 | é = f(x)\n       |     ^^^^");
+  EXPECT_EQ(quote_source(always("面 = f(x)"), "p", 1, 6, 10), "     1 | 面 = f(x)\n       |      ^^^^");
+  EXPECT_EQ(quote_source(always("\tf(x)"), "p", 1, 1, 5), "     1 | \tf(x)\n       | \t^^^^");
+}
+
+TEST(QuoteSource, expression_over_several_lines_is_marked_to_the_end_of_the_first) {
+  EXPECT_EQ(quote_source(always("y = f(a,\n"), "p", 1, 4, 2), "     1 | y = f(a,\n       |     ^^^^");
+}
+
+TEST(QuoteSource, unknown_source_line_or_column_is_left_out) {
+  EXPECT_EQ(quote_source(always(""), "p", 1, 0, 1), "");
+  EXPECT_EQ(quote_source(nullptr, "p", 1, 0, 1), "");
+  EXPECT_EQ(quote_source(always("y = 1"), "p", 0, 0, 1), "");
+  EXPECT_EQ(quote_source(always("y = 1"), "p", 3, -1, -1), "     3 | y = 1");
+  EXPECT_EQ(quote_source(always("y = 1"), "p", 3, 40, 50), "     3 | y = 1");
+}
+
+TEST(EscapeTerminal, control_and_direction_characters_become_visible) {
+  EXPECT_EQ(escape_terminal("a\x1b[2Jb\tc\n"), "a\\x1b[2Jb\tc\n");
+  EXPECT_EQ(escape_terminal("\xc2\x9b"), "\\x9b");        // C1 control
+  EXPECT_EQ(escape_terminal("\xe2\x80\xae"), "\\u202e");  // right-to-left override
+  EXPECT_EQ(escape_terminal("\xff"), "\\xff");            // not UTF-8
+  EXPECT_EQ(escape_terminal("é面"), "é面");
+}
+
+TEST(JsonWriter, nests_quotes_and_replaces_what_json_cannot_hold) {
+  JsonWriter json;
+  json.begin_object()
+      .field("a", 1)
+      .field("b", "x\"\\\n\x01")
+      .key("c")
+      .begin_array()
+      .value(0.5)
+      .value(1.0 / 0.0);
+  json.value(true).end_array().field("d", "\xff").end_object();
+  EXPECT_EQ(json.text(), R"({"a": 1, "b": "x\"\\\n\u0001", "c": [0.5, null, true], "d": "\ufffd"})");
+}
+
+TEST(ParseEvent, reads_the_envelope_and_fields_of_every_type) {
+  auto event = parse_event(
+      R"({"schema":1,"event":"frame_done","compile_id":"3/1_2","time":2.5,"fields":{"s":"t","i":7,"f":1.5,"b":true,"l":["a","b"],"d":{"p":2.0}}})");
+  ASSERT_TRUE(event.ok());
+  EXPECT_EQ(event->name, "frame_done");
+  EXPECT_EQ(event->compile.frame, 3);
+  EXPECT_EQ(event->compile.compile, 1);
+  EXPECT_EQ(event->compile.attempt, 2);
+  EXPECT_EQ(event->str("s"), "t");
+  EXPECT_EQ(event->integer("i"), 7);
+  EXPECT_EQ(event->number("f"), 1.5);
+  EXPECT_TRUE(event->flag("b"));
+  EXPECT_EQ(event->list("l"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(event->dict("d").at(0).second, 2.0);
+  EXPECT_EQ(event->str("missing"), "");
+  EXPECT_EQ(event->integer("s", -1), -1);
+}
+
+TEST(ParseEvent, unknown_compile_ids_and_broken_lines_are_told_apart) {
+  EXPECT_EQ(parse_event(R"({"event":"cache_trouble","compile_id":null,"fields":{}})")->compile.frame, -1);
+  EXPECT_EQ(parse_event(R"({"event":"x","compile_id":"zzz"})")->compile.frame, -1);
+  EXPECT_FALSE(parse_event("{\"event\":").ok());
+  EXPECT_FALSE(parse_event("").ok());
+}
+
+}  // namespace
+}  // namespace suture::toolbox
