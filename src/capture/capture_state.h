@@ -90,6 +90,8 @@ class CaptureState {
   SourceId source(SourceKind kind, SourceId parent, int index = -1, std::string name = {}, PyRef key = {});
   // source of parent[key] of a dict
   SourceId key_source(SourceId parent, PyView key);
+  // source of an object that cannot become another one: whatever refers to it is guarded by identity
+  SourceId object_source(PyView object);
   std::string source_text(SourceId id) const { return guards.sources.str(id); }
 
   // A value for an object reachable by `source`: arrays become placeholders, ints constants or symbols, floats
@@ -111,6 +113,7 @@ class CaptureState {
   Captured<Unit> materialize(const ValueRef& value);
   Captured<Unit> materialize(const CallArguments& args);
   Outcome cell_value(CellValue& cell);  // contents; SB306 when empty
+  ValueRef cell_value_of(PyView cell, SourceId contents);  // the one CellValue of an existing cell
   void guard_keys(DictValue& dict);     // order, presence and absence of keys become facts
   Outcome resolve_function(FunctionValue& function);  // reads code, closure and defaults of an existing function
 
@@ -133,6 +136,7 @@ class CaptureState {
   // Inlined activations, outermost first; empty at top level.
   std::vector<ActiveCall> active;
   bool inlining() const { return !active.empty(); }
+  bool is_protected = false;  // the running instruction, or a caller's, is inside a try or with
 
   // Side effects on what existed before the frame.
   std::vector<ValueRef> mutated;  // lists, dicts, cells, instances; in order of first write
@@ -141,6 +145,7 @@ class CaptureState {
 
   // Existing containers, instances and arrays that were looked at, in order.
   const std::vector<ValueRef>& known_values() const { return known_values_; }
+  std::map<NodeId, SourceId> placeholder_sources;
   int64_t steps = 0;  // instructions interpreted, to bound the time of a capture
 
  private:
@@ -154,10 +159,12 @@ class CaptureState {
   Outcome wrap_callable(PyView object, SourceId source);
   Outcome wrap_method(PyView object, SourceId source);
   Outcome wrap_partial(PyView object, SourceId source);
+  Outcome wrap_range(PyView object);
   ValueRef scalar_placeholder(PyView object, SourceId source, DType dtype, ValueClass value_class);
   ValueRef known(PyView object, SourceId source);
   std::string placeholder_name(SourceId source) const;
   Captured<Unit> materialize(const ValueRef& value, int depth);
+  ValueRef placeholder(SourceId source, TensorType type);
 
   UserSpan place_;
   std::map<SourceId, ValueRef> by_source_;

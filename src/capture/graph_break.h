@@ -1,6 +1,7 @@
 // Break: where and why capture stopped. Ids and texts come from breaks.def; there are no free-text reasons.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ struct Break {
   std::vector<std::string> args;  // fill {0} {1} {2}
   UserSpan where;
   std::vector<UserSpan> stack;    // inlined callers, outermost first; empty at top level
+  std::shared_ptr<const Break> cause;  // SB206, SB403, SB404: the break inside the callee, loop or block
 
   std::string title() const;
   std::string explanation() const;

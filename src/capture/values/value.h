@@ -97,7 +97,7 @@ struct RangeValue : Value {
       : Value(ValueKind::kRange), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
 };
 
-class GeneratorFrame;  // symbolic_interpreter.h: a suspended activation
+struct Activation;  // symbolic_interpreter.h: an activation, here a suspended one
 
 // An iterator pulls its items when asked, as Python's do, so that loops that change what they iterate see the change.
 struct IteratorValue : Value {
@@ -117,7 +117,7 @@ struct IteratorValue : Value {
   ValueRef subject;
   std::vector<ValueRef> children;
   SymInt counter = 0;
-  std::shared_ptr<GeneratorFrame> frame;
+  std::shared_ptr<Activation> frame;
   bool exhausted = false;
   IteratorValue() : Value(ValueKind::kIterator) {}
 };
@@ -130,6 +130,7 @@ struct FunctionValue : Value {
   PyRef globals;                 // dict of the function
   SourceId globals_source = kNoSource;  // of `globals`; kNoSource: those of the captured frame, or not known
   bool resolved = false;         // closure and defaults of an existing function were read
+  bool has_annotations = false;  // made here with annotations, which are not kept: cannot be rebuilt
   explicit FunctionValue(SourceId source = kNoSource) : Value(ValueKind::kFunction, source) {}
 };
 struct BoundMethodValue : Value {

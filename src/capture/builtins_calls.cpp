@@ -1,0 +1,513 @@
+// Builtin functions and classes called with values that are not all constants; functools and operator.
+//
+// One row per callable: where it lives, its name, how many arguments the handler takes, whether it takes keywords. A
+// handler that cannot do the call returns a null value: call_on_constants or the unknown-call break is next.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "capture/known_modules.h"
+#include "capture/numpy_calls.h"
+#include "capture/operations.h"
+#include "cpython/objects.h"
+
+namespace suture {
+namespace {
+
+using Items = std::vector<ValueRef>;
+using Of = IteratorValue::Of;
+
+const ValueRef* keyword(const CallArguments& args, std::string_view name) {
+  for (const auto& [key, value] : args.keyword)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+std::string constant_text(CaptureState& state, const ValueRef& value) {
+  PyRef object = state.python_constant(value);
+  const char* text = object && PyUnicode_Check(object.get()) ? PyUnicode_AsUTF8(object.get()) : nullptr;
+  return text ? text : "";
+}
+
+Outcome absolute(CaptureState& state, const CallArguments& args) {
+  const ValueRef& value = args.positional[0];
+  if (as_array(value)) return call_numpy(state, numpy_object("absolute"), args, "abs");
+  if (auto* sym = as_sym_int(value)) {
+    return state.graph.env.lt(sym->value, 0) ? state.python_int(-sym->value) : value;
+  }
+  if (as_instance(value)) {
+    SUTURE_CAPTURE(method, class_method(state, value, "__abs__"));
+    if (method) return call(state, method, {});
+  }
+  return ValueRef();
+}
+
+// --- questions about types -----------------------------------------------------------------------------------------------
+
+Captured<bool> is_instance_of(CaptureState& state, PyView type, PyView cls) {
+  if (PyTuple_Check(cls)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i) {
+      SUTURE_CAPTURE(found, is_instance_of(state, type, PyTuple_GET_ITEM(cls, i)));
+      if (found) return true;
+    }
+    return false;
+  }
+  if (PyType_Check(cls) && Py_IS_TYPE(cls, &PyType_Type))
+    return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(cls)) == 1;
+  const std::string name = PyType_Check(cls) ? type_name(cls) : "";
+  if (name.rfind("numbers.", 0) == 0 || name.rfind("collections.abc.", 0) == 0) {
+    const int answer = PyObject_IsSubclass(type, cls);
+    if (answer >= 0) return answer == 1;
+    PyErr_Clear();
+  }
+  return state.make_break(BreakReason::kUnknownCall, {"isinstance with " + short_repr(cls)});
+}
+
+Outcome isinstance_call(CaptureState& state, const CallArguments& args) {
+  PyView type = state.python_type(args.positional[0]);
+  PyRef cls = state.python_constant(args.positional[1]);
+  if (!type || !cls) return state.unknown_break(type ? args.positional[1] : args.positional[0]);
+  SUTURE_CAPTURE(answer, is_instance_of(state, type, cls.get()));
+  return state.boolean(answer);
+}
+
+Outcome issubclass_call(CaptureState& state, const CallArguments& args) {
+  PyRef type = state.python_constant(args.positional[0]), cls = state.python_constant(args.positional[1]);
+  if (!type || !cls || !PyType_Check(type.get())) return state.unknown_break(args.positional[0]);
+  SUTURE_CAPTURE(answer, is_instance_of(state, type.get(), cls.get()));
+  return state.boolean(answer);
+}
+
+Outcome type_call(CaptureState& state, const CallArguments& args) {
+  const ValueRef& value = args.positional[0];
+  PyView type = state.python_type(value);
+  if (!type) return state.unknown_break(value);
+  const SourceId source = value->source == kNoSource ? kNoSource : state.source(SourceKind::kTypeOf, value->source);
+  return std::make_shared<ConstantValue>(PyRef::borrow(type), source);
+}
+
+Outcome len_call(CaptureState& state, const CallArguments& args) {
+  SUTURE_CAPTURE(length, length_of(state, args.positional[0]));
+  return state.python_int(length);
+}
+
+Outcome callable_call(CaptureState& state, const CallArguments& args) {
+  switch (args.positional[0]->kind) {
+    case ValueKind::kFunction:
+    case ValueKind::kBoundMethod:
+    case ValueKind::kArrayMethod:
+    case ValueKind::kBuiltinMethod:
+    case ValueKind::kPartial: return state.boolean(true);
+    case ValueKind::kUnknown:
+    case ValueKind::kInstance: return state.unknown_break(args.positional[0]);
+    case ValueKind::kConstant: return state.boolean(PyCallable_Check(as_constant(args.positional[0])->object.get()) == 1);
+    default: return state.boolean(false);
+  }
+}
+
+Outcome getattr_call(CaptureState& state, const CallArguments& args) {
+  const std::string name = constant_text(state, args.positional[1]);
+  if (name.empty()) return state.unknown_break(args.positional[1]);
+  auto found = get_attribute(state, args.positional[0], name);
+  auto* reason = std::get_if<Break>(&found);
+  if (args.positional.size() == 2 || !reason || reason->reason != BreakReason::kWouldRaise) return found;
+  return state.make_break(BreakReason::kUnsupportedAttribute, {"`" + name + "` with a default"});
+}
+
+Outcome setattr_call(CaptureState& state, const CallArguments& args) {
+  const std::string name = constant_text(state, args.positional[1]);
+  if (name.empty()) return state.unknown_break(args.positional[1]);
+  SUTURE_CAPTURE_VOID(set_attribute(state, args.positional[0], name, args.positional[2]));
+  return state.none();
+}
+
+// --- iterables -------------------------------------------------------------------------------------------------------------
+
+Outcome range_call(CaptureState& state, const CallArguments& args) {
+  std::vector<SymInt> parts;
+  for (const ValueRef& value : args.positional) {
+    auto part = state.as_int(value);
+    if (!part) {
+      if (as_array(value)) return state.make_break(BreakReason::kScalarConversion, {state.describe(value) + " as a bound of range"});
+      return ValueRef();
+    }
+    parts.push_back(*part);
+  }
+  const SymInt step = parts.size() == 3 ? parts[2] : SymInt(1);
+  if (state.graph.env.eq(step, 0)) return state.make_break(BreakReason::kWouldRaise, {"range() arg 3 must not be zero"});
+  const bool only_stop = parts.size() == 1;
+  return std::make_shared<RangeValue>(only_stop ? SymInt(0) : parts[0], only_stop ? parts[0] : parts[1], step);
+}
+
+Captured<Items> iterators_of(CaptureState& state, Items::const_iterator begin, Items::const_iterator end) {
+  Items out;
+  for (auto value = begin; value != end; ++value) {
+    SUTURE_CAPTURE(iterator, make_iterator(state, *value));
+    if (static_cast<IteratorValue&>(*iterator).of == Of::kOpaque) return state.unknown_break(*value);
+    out.push_back(std::move(iterator));
+  }
+  return out;
+}
+
+std::shared_ptr<IteratorValue> iterator_of(Of of, Items children, ValueRef subject = nullptr) {
+  auto iterator = std::make_shared<IteratorValue>();
+  iterator->of = of;
+  iterator->children = std::move(children);
+  iterator->subject = std::move(subject);
+  return iterator;
+}
+
+Outcome zip_call(CaptureState& state, const CallArguments& args) {
+  SUTURE_CAPTURE(children, iterators_of(state, args.positional.begin(), args.positional.end()));
+  return ValueRef(iterator_of(Of::kZip, std::move(children)));
+}
+
+Outcome map_call(CaptureState& state, const CallArguments& args) {
+  SUTURE_CAPTURE(children, iterators_of(state, args.positional.begin() + 1, args.positional.end()));
+  return ValueRef(iterator_of(Of::kMap, std::move(children), args.positional[0]));
+}
+
+Outcome filter_call(CaptureState& state, const CallArguments& args) {
+  SUTURE_CAPTURE(children, iterators_of(state, args.positional.begin() + 1, args.positional.end()));
+  return ValueRef(iterator_of(Of::kFilter, std::move(children), args.positional[0]));
+}
+
+Outcome enumerate_call(CaptureState& state, const CallArguments& args) {
+  const ValueRef* start = args.positional.size() > 1 ? &args.positional[1] : keyword(args, "start");
+  if (args.keyword.size() > (start && args.positional.size() == 1 ? 1u : 0u)) return ValueRef();
+  SUTURE_CAPTURE(children, iterators_of(state, args.positional.begin(), args.positional.begin() + 1));
+  auto iterator = iterator_of(Of::kEnumerate, std::move(children));
+  if (start) {
+    auto first = state.as_int(*start);
+    if (!first) return state.unknown_break(*start);
+    iterator->counter = *first;
+  }
+  return ValueRef(iterator);
+}
+
+Outcome reversed_call(CaptureState& state, const CallArguments& args) {
+  const ValueRef& value = args.positional[0];
+  if (!as_tuple_or_list(value) && !as_range(value) && !as_dict(value)) return ValueRef();
+  SUTURE_CAPTURE(items, all_items(state, value));
+  std::reverse(items.begin(), items.end());
+  auto iterator = iterator_of(Of::kItems, {});
+  iterator->remaining = std::move(items);
+  return ValueRef(iterator);
+}
+
+Outcome iter_call(CaptureState& state, const CallArguments& args) {
+  SUTURE_CAPTURE(iterators, iterators_of(state, args.positional.begin(), args.positional.end()));
+  return iterators[0];
+}
+
+Outcome next_call(CaptureState& state, const CallArguments& args) {
+  if (args.positional[0]->kind != ValueKind::kIterator) return state.unknown_break(args.positional[0]);
+  SUTURE_CAPTURE(item, next_item(state, static_cast<IteratorValue&>(*args.positional[0])));
+  if (item) return item;
+  if (args.positional.size() > 1) return args.positional[1];
+  return state.make_break(BreakReason::kWouldRaise, {"StopIteration"});
+}
+
+Outcome sequence_call(CaptureState& state, const CallArguments& args, ValueKind kind) {
+  Items items;
+  if (!args.positional.empty()) {
+    if (args.positional[0]->kind == kind && kind == ValueKind::kTuple && !as_tuple(args.positional[0])->type) return args.positional[0];
+    SUTURE_CAPTURE(all, all_items(state, args.positional[0]));
+    items = std::move(all);
+  }
+  return std::make_shared<SequenceValue>(kind, std::move(items));
+}
+Outcome tuple_call(CaptureState& state, const CallArguments& args) { return sequence_call(state, args, ValueKind::kTuple); }
+Outcome list_call(CaptureState& state, const CallArguments& args) { return sequence_call(state, args, ValueKind::kList); }
+
+Outcome set_call(CaptureState& state, const CallArguments& args) {
+  ValueRef set = std::make_shared<SequenceValue>(ValueKind::kSet, Items());
+  if (args.positional.empty()) return set;
+  SUTURE_CAPTURE(items, all_items(state, args.positional[0]));
+  for (const ValueRef& item : items) SUTURE_CAPTURE_VOID(call_builtin_method(state, set, "add", {{item}, {}}));
+  return set;
+}
+
+Outcome dict_call(CaptureState& state, const CallArguments& args) {
+  ValueRef dict = std::make_shared<DictValue>();
+  if (!args.positional.empty()) {
+    if (as_dict(args.positional[0])) {
+      SUTURE_CAPTURE_VOID(dict_merge(state, dict, args.positional[0], false));
+    } else {
+      SUTURE_CAPTURE(pairs, all_items(state, args.positional[0]));
+      for (const ValueRef& pair : pairs) {
+        SUTURE_CAPTURE(parts, all_items(state, pair));
+        if (parts.size() != 2) return state.make_break(BreakReason::kWouldRaise, {"dict() from items that are no pairs"});
+        SUTURE_CAPTURE_VOID(set_item(state, dict, parts[0], parts[1]));
+      }
+    }
+  }
+  for (const auto& [name, value] : args.keyword) SUTURE_CAPTURE_VOID(set_item(state, dict, state.text(name), value));
+  return dict;
+}
+
+Outcome sorted_call(CaptureState& state, const CallArguments& args) {
+  if (!args.keyword.empty() && !(args.keyword.size() == 1 && args.keyword[0].first == "reverse")) return ValueRef();
+  SUTURE_CAPTURE(items, all_items(state, args.positional[0]));
+  CallArguments constants = args;
+  constants.positional[0] = std::make_shared<SequenceValue>(ValueKind::kList, std::move(items));
+  return call_on_constants(state, module_object("builtins", "sorted"), constants);
+}
+
+// --- reductions over Python iterables ------------------------------------------------------------------------------------------
+
+Outcome sum_call(CaptureState& state, const CallArguments& args) {
+  const ValueRef* start = args.positional.size() > 1 ? &args.positional[1] : keyword(args, "start");
+  SUTURE_CAPTURE(value, make_iterator(state, args.positional[0]));
+  auto& iterator = static_cast<IteratorValue&>(*value);
+  if (auto left = items_left(state, iterator); left && *left > state.options.limits.max_unroll)
+    return state.make_break(BreakReason::kLoopTooLong, {std::to_string(*left), std::to_string(state.options.limits.max_unroll)});
+  ValueRef total = start ? *start : state.python_int(0);
+  while (true) {
+    SUTURE_CAPTURE(item, next_item(state, iterator));
+    if (!item) return total;
+    SUTURE_CAPTURE(sum, binary_op(state, 0, total, item));
+    total = std::move(sum);
+  }
+}
+
+Outcome any_or_all(CaptureState& state, const CallArguments& args, bool stops_at) {
+  SUTURE_CAPTURE(value, make_iterator(state, args.positional[0]));
+  auto& iterator = static_cast<IteratorValue&>(*value);
+  while (true) {
+    SUTURE_CAPTURE(item, next_item(state, iterator));
+    if (!item) return state.boolean(!stops_at);
+    SUTURE_CAPTURE(answer, truth(state, item));
+    if (answer == stops_at) return state.boolean(stops_at);
+  }
+}
+Outcome any_call(CaptureState& state, const CallArguments& args) { return any_or_all(state, args, true); }
+Outcome all_call(CaptureState& state, const CallArguments& args) { return any_or_all(state, args, false); }
+
+Outcome extreme(CaptureState& state, const CallArguments& args, const char* better) {
+  Items items = args.positional;
+  const ValueRef* key = keyword(args, "key");
+  if (args.keyword.size() > (key ? 1u : 0u)) return ValueRef();
+  if (items.size() == 1) {
+    SUTURE_CAPTURE(all, all_items(state, items[0]));
+    items = std::move(all);
+  }
+  if (items.empty()) return state.make_break(BreakReason::kWouldRaise, {"min() or max() of an empty iterable"});
+  ValueRef best, best_key;
+  for (const ValueRef& item : items) {
+    ValueRef rank = item;
+    if (key) {
+      SUTURE_CAPTURE(computed, call(state, *key, {{item}, {}}));
+      rank = computed;
+    }
+    bool take = !best;
+    if (best) {
+      SUTURE_CAPTURE(compared, compare_op(state, better, rank, best_key));
+      SUTURE_CAPTURE(answer, truth(state, compared));
+      take = answer;
+    }
+    if (!take) continue;
+    best = item;
+    best_key = rank;
+  }
+  return best;
+}
+
+// A size against a size: an expression when the answer is not known.
+Outcome extreme_of_sizes(CaptureState& state, const CallArguments& args, bool smallest) {
+  if (args.positional.size() != 2 || !args.keyword.empty()) return ValueRef();
+  auto a = state.as_int(args.positional[0]), b = state.as_int(args.positional[1]);
+  if (!a || !b || (a->is_constant() && b->is_constant())) return ValueRef();
+  if (auto known = state.graph.env.proves(Relation::kLe, *a, *b)) return args.positional[*known == smallest ? 0 : 1];
+  return state.python_int(smallest ? sym_min(*a, *b) : sym_max(*a, *b));
+}
+
+Outcome min_call(CaptureState& state, const CallArguments& args) {
+  SUTURE_CAPTURE(size, extreme_of_sizes(state, args, true));
+  return size ? Outcome(size) : extreme(state, args, "<");
+}
+Outcome max_call(CaptureState& state, const CallArguments& args) {
+  SUTURE_CAPTURE(size, extreme_of_sizes(state, args, false));
+  return size ? Outcome(size) : extreme(state, args, ">");
+}
+
+// --- conversions ----------------------------------------------------------------------------------------------------------------
+
+Outcome convert(CaptureState& state, const CallArguments& args, const char* name, ValueClass same) {
+  if (args.positional.empty()) return ValueRef();
+  const ValueRef& value = args.positional[0];
+  auto* array = as_array(value);
+  if (!array) return ValueRef();
+  if (state.type_of(*array).value_class == same) return value;
+  return state.make_break(BreakReason::kScalarConversion, {fmt::format("`{}({})`", name, state.describe(value))});
+}
+Outcome float_call(CaptureState& state, const CallArguments& args) { return convert(state, args, "float", ValueClass::kPyFloat); }
+Outcome int_call(CaptureState& state, const CallArguments& args) {
+  if (args.positional.size() == 1 && as_sym_int(args.positional[0])) return args.positional[0];
+  return convert(state, args, "int", ValueClass::kPyInt);
+}
+Outcome bool_call(CaptureState& state, const CallArguments& args) {
+  if (args.positional.empty()) return ValueRef();
+  if (as_array(args.positional[0])) return convert(state, args, "bool", ValueClass::kPyBool);
+  SUTURE_CAPTURE(answer, truth(state, args.positional[0]));
+  return state.boolean(answer);
+}
+
+Outcome to_text(CaptureState& state, const CallArguments& args) {
+  for (const ValueRef& value : args.positional)
+    if (as_array(value)) return state.make_break(BreakReason::kScalarConversion, {"Text of " + state.describe(value)});
+  return ValueRef();
+}
+
+Outcome print_call(CaptureState& state, const CallArguments&) { return state.make_break(BreakReason::kPrint, {"`print`"}); }
+
+Outcome slice_call(CaptureState& state, const CallArguments& args) {
+  const Items& p = args.positional;
+  if (p.size() == 1) return std::make_shared<SliceValue>(state.none(), p[0], state.none());
+  return std::make_shared<SliceValue>(p[0], p[1], p.size() > 2 ? p[2] : state.none());
+}
+
+// --- functools, operator ----------------------------------------------------------------------------------------------------------
+
+Outcome reduce_call(CaptureState& state, const CallArguments& args) {
+  SUTURE_CAPTURE(items, all_items(state, args.positional[1]));
+  if (args.positional.size() > 2) items.insert(items.begin(), args.positional[2]);
+  if (items.empty()) return state.make_break(BreakReason::kWouldRaise, {"reduce() of empty iterable with no initial value"});
+  ValueRef result = items[0];
+  for (size_t i = 1; i < items.size(); ++i) {
+    SUTURE_CAPTURE(next, call(state, args.positional[0], {{result, items[i]}, {}}));
+    result = std::move(next);
+  }
+  return result;
+}
+
+Outcome partial_call(CaptureState&, const CallArguments& args) {
+  auto partial = std::make_shared<PartialValue>();
+  partial->function = args.positional[0];
+  partial->positional.assign(args.positional.begin() + 1, args.positional.end());
+  partial->keyword = args.keyword;
+  return ValueRef(std::move(partial));
+}
+
+struct OperatorName {
+  std::string_view name;
+  int binary;
+};
+constexpr std::array<OperatorName, 13> kBinaryNames = {{{"add", 0},    {"and_", 1},   {"floordiv", 2}, {"lshift", 3}, {"matmul", 4},
+                                                        {"mul", 5},    {"mod", 6},    {"or_", 7},      {"pow", 8},    {"rshift", 9},
+                                                        {"sub", 10},   {"truediv", 11}, {"xor", 12}}};
+constexpr std::array<std::pair<std::string_view, const char*>, 6> kCompareNames = {
+    {{"lt", "<"}, {"le", "<="}, {"eq", "=="}, {"ne", "!="}, {"gt", ">"}, {"ge", ">="}}};
+
+Outcome operator_call(CaptureState& state, std::string_view name, const CallArguments& args) {
+  const Items& p = args.positional;
+  if (!args.keyword.empty()) return ValueRef();
+  if (p.size() == 2) {
+    for (const auto& row : kBinaryNames)
+      if (row.name == name) return binary_op(state, row.binary, p[0], p[1]);
+    for (const auto& [spelled, op] : kCompareNames)
+      if (spelled == name) return compare_op(state, op, p[0], p[1]);
+    if (name == "getitem") return get_item(state, p[0], p[1]);
+  }
+  if (p.size() == 1 && name == "neg") return unary_op(state, '-', p[0]);
+  if (p.size() == 1 && name == "pos") return unary_op(state, '+', p[0]);
+  if (p.size() == 1 && (name == "invert" || name == "inv")) return unary_op(state, '~', p[0]);
+  return ValueRef();
+}
+
+// --- the table ------------------------------------------------------------------------------------------------------------------------
+
+struct Row {
+  std::string_view module, name;
+  size_t least, most;
+  bool keywords;
+  Outcome (*handler)(CaptureState&, const CallArguments&);
+};
+constexpr size_t kMany = SIZE_MAX;
+constexpr std::array kBuiltins = {
+    Row{"builtins", "abs", 1, 1, false, absolute},
+    Row{"builtins", "isinstance", 2, 2, false, isinstance_call},
+    Row{"builtins", "issubclass", 2, 2, false, issubclass_call},
+    Row{"builtins", "type", 1, 1, false, type_call},
+    Row{"builtins", "len", 1, 1, false, len_call},
+    Row{"builtins", "callable", 1, 1, false, callable_call},
+    Row{"builtins", "getattr", 2, 3, false, getattr_call},
+    Row{"builtins", "setattr", 3, 3, false, setattr_call},
+    Row{"builtins", "range", 1, 3, false, range_call},
+    Row{"builtins", "zip", 0, kMany, false, zip_call},
+    Row{"builtins", "map", 2, kMany, false, map_call},
+    Row{"builtins", "filter", 2, 2, false, filter_call},
+    Row{"builtins", "enumerate", 1, 2, true, enumerate_call},
+    Row{"builtins", "reversed", 1, 1, false, reversed_call},
+    Row{"builtins", "iter", 1, 1, false, iter_call},
+    Row{"builtins", "next", 1, 2, false, next_call},
+    Row{"builtins", "tuple", 0, 1, false, tuple_call},
+    Row{"builtins", "list", 0, 1, false, list_call},
+    Row{"builtins", "set", 0, 1, false, set_call},
+    Row{"builtins", "dict", 0, 1, true, dict_call},
+    Row{"builtins", "sorted", 1, 1, true, sorted_call},
+    Row{"builtins", "sum", 1, 2, true, sum_call},
+    Row{"builtins", "any", 1, 1, false, any_call},
+    Row{"builtins", "all", 1, 1, false, all_call},
+    Row{"builtins", "min", 1, kMany, true, min_call},
+    Row{"builtins", "max", 1, kMany, true, max_call},
+    Row{"builtins", "float", 0, 1, false, float_call},
+    Row{"builtins", "int", 0, 2, true, int_call},
+    Row{"builtins", "bool", 0, 1, false, bool_call},
+    Row{"builtins", "str", 1, 1, false, to_text},
+    Row{"builtins", "repr", 1, 1, false, to_text},
+    Row{"builtins", "print", 0, kMany, true, print_call},
+    Row{"builtins", "slice", 1, 3, false, slice_call},
+    Row{"functools", "reduce", 2, 3, false, reduce_call},
+    Row{"functools", "partial", 1, kMany, true, partial_call},
+};
+
+std::string utf8(PyView text) {
+  const char* bytes = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
+  return bytes ? bytes : "";
+}
+
+// Module and name of a builtin function or class, or empty.
+std::pair<std::string, std::string> identity_of(PyView callable) {
+  if (PyCFunction_Check(callable)) {
+    auto* function = reinterpret_cast<PyCFunctionObject*>(callable);
+    std::string module = utf8(function->m_module);
+    return {module == "_functools" ? "functools" : module, function->m_ml->ml_name};
+  }
+  if (!PyType_Check(callable)) return {};
+  if (callable == module_object("functools", "partial")) return {"functools", "partial"};
+  auto* type = reinterpret_cast<PyTypeObject*>(callable);
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) return {};
+  return {"builtins", type->tp_name};
+}
+
+}  // namespace
+
+Outcome call_builtin(CaptureState& state, PyView callable, const CallArguments& args) {
+  const auto [module, name] = identity_of(callable);
+  if (module == "_operator") return operator_call(state, name, args);
+  for (const Row& row : kBuiltins) {
+    if (row.module != module || row.name != name) continue;
+    const size_t count = args.positional.size();
+    if (count < row.least || count > row.most || (!row.keywords && !args.keyword.empty())) return ValueRef();
+    return row.handler(state, args);
+  }
+  return ValueRef();
+}
+
+Outcome format_value(CaptureState& state, const ValueRef& value, int conversion, const ValueRef& spec) {
+  if (as_array(value)) return state.make_break(BreakReason::kScalarConversion, {"Text of " + state.describe(value)});
+  PyRef object = state.force_constant(value);
+  PyRef format = spec ? state.python_constant(spec) : PyRef::steal(PyUnicode_FromString(""));
+  if (!object || !format) return state.unknown_break(value);
+  static constexpr std::array<PyObject* (*)(PyObject*), 4> kConversions = {nullptr, PyObject_Str, PyObject_Repr, PyObject_ASCII};
+  if (conversion != 0) object = PyRef::steal(kConversions[static_cast<size_t>(conversion)](object.get()));
+  PyRef text = object ? PyRef::steal(PyObject_Format(object.get(), format.get())) : PyRef();
+  if (text) return state.constant(text);
+  const std::string what = pending_exception_text();
+  PyErr_Clear();
+  return state.make_break(BreakReason::kWouldRaise, {what});
+}
+
+}  // namespace suture

@@ -1,0 +1,140 @@
+// Calls: by kind of the callable.
+#include <fmt/format.h>
+
+#include "capture/known_modules.h"
+#include "capture/numpy_calls.h"
+#include "capture/operations.h"
+#include "cpython/jit_callable.h"
+#include "cpython/objects.h"
+
+namespace suture {
+namespace {
+
+std::string string_attribute(PyView object, const char* name) {
+  PyRef value = PyRef::steal(PyObject_GetAttrString(object, name));
+  const char* text = value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8(value.get()) : nullptr;
+  if (!text) PyErr_Clear();
+  return text ? text : "";
+}
+
+// "np.linalg.norm" for a NumPy callable, as users write it.
+std::string numpy_spelling(PyView callable) {
+  std::string module = string_attribute(callable, "__module__");
+  const std::string name = string_attribute(callable, "__name__");
+  if (module.rfind("numpy", 0) != 0 || module.find("._") != std::string::npos) module = "numpy";
+  return "np" + module.substr(5) + "." + (name.empty() ? "?" : name);
+}
+
+std::string spelled(CaptureState& state, const ValueRef& callable) {
+  PyView o = nullptr;
+  if (auto* constant = as_constant(callable)) o = constant->object.get();
+  if (auto* unknown = as_unknown(callable)) o = unknown->object.get();
+  if (o) {
+    std::string name = string_attribute(o, "__qualname__");
+    if (!name.empty() && (PyCFunction_Check(o) || PyType_Check(o) || is_jit_callable(o))) {
+      const std::string module = string_attribute(o, "__module__");
+      return "`" + (module.empty() || module == "builtins" ? name : module + "." + name) + "`";
+    }
+  }
+  return state.describe(callable);
+}
+
+Break unknown_call(CaptureState& state, const ValueRef& callable) {
+  if (auto* unknown = as_unknown(callable); unknown && unknown->object && is_jit_callable(unknown->object.get()))
+    return state.make_break(BreakReason::kDisabled, {spelled(state, callable)});
+  return state.make_break(BreakReason::kUnknownCall, {spelled(state, callable)});
+}
+
+Outcome call_function(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
+  auto& function = *as_function(callable);
+  if (PyView f = function.function.get()) {
+    if (has_mark(f, "_suture_graph_break")) {
+      PyRef message = args.positional.empty() ? PyRef() : state.python_constant(args.positional[0]);
+      std::string text = message && PyUnicode_Check(message.get()) ? PyUnicode_AsUTF8(message.get()) : "";
+      return state.make_break(BreakReason::kUserBreak, {text.empty() ? "" : ": " + text});
+    }
+    if (has_mark(f, "_suture_disable")) return state.make_break(BreakReason::kDisabled, {state.describe(callable)});
+  }
+  return inline_call(state, function, args);
+}
+
+Outcome call_constant(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
+  PyView o = as_constant(callable)->object.get();
+  if (is_numpy_callable(o)) {
+    SUTURE_CAPTURE_VOID(state.materialize(args));
+    return call_numpy(state, o, args, numpy_spelling(o));
+  }
+  SUTURE_CAPTURE(result, call_builtin(state, o, args));
+  if (result) return result;
+  if (is_pure_callable(o)) return call_on_constants(state, o, args);
+  return unknown_call(state, callable);
+}
+
+Outcome call_partial(CaptureState& state, const PartialValue& partial, const CallArguments& args) {
+  CallArguments all;
+  all.positional = partial.positional;
+  all.positional.insert(all.positional.end(), args.positional.begin(), args.positional.end());
+  all.keyword = args.keyword;
+  for (const auto& [name, value] : partial.keyword) {
+    bool given = false;
+    for (const auto& [other, unused] : args.keyword) given |= other == name;
+    if (!given) all.keyword.emplace_back(name, value);
+  }
+  return call(state, partial.function, all);
+}
+
+}  // namespace
+
+Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
+  switch (callable->kind) {
+    case ValueKind::kFunction: return call_function(state, callable, args);
+    case ValueKind::kBoundMethod: {
+      auto& method = static_cast<BoundMethodValue&>(*callable);
+      CallArguments all = args;
+      all.positional.insert(all.positional.begin(), method.self);
+      return call(state, method.function, all);
+    }
+    case ValueKind::kArrayMethod: {
+      auto& method = static_cast<ArrayMethodValue&>(*callable);
+      SUTURE_CAPTURE_VOID(state.materialize(args));
+      return call_array_method(state, method.array, method.name, args);
+    }
+    case ValueKind::kBuiltinMethod: {
+      auto& method = static_cast<BuiltinMethodValue&>(*callable);
+      return call_builtin_method(state, method.self, method.name, args);
+    }
+    case ValueKind::kPartial: return call_partial(state, static_cast<PartialValue&>(*callable), args);
+    case ValueKind::kConstant: return call_constant(state, callable, args);
+    case ValueKind::kInstance: {
+      SUTURE_CAPTURE(method, class_method(state, callable, "__call__"));
+      if (method) return call(state, method, args);
+      return unknown_call(state, callable);
+    }
+    default: return unknown_call(state, callable);
+  }
+}
+
+// The real call on real objects: results are those Python gives, exceptions become breaks so that Python raises them.
+Outcome call_on_constants(CaptureState& state, PyView callable, const CallArguments& args) {
+  PyRef positional = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  PyRef keyword = PyRef::steal(PyDict_New());
+  for (size_t i = 0; i < args.positional.size(); ++i) {
+    PyRef object = state.force_constant(args.positional[i]);
+    if (!object) return state.unknown_break(args.positional[i]);
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), object.release());
+  }
+  for (const auto& [name, value] : args.keyword) {
+    PyRef object = state.force_constant(value);
+    if (!object) return state.unknown_break(value);
+    PyDict_SetItemString(keyword.get(), name.c_str(), object.get());
+  }
+  PyRef result = PyRef::steal(PyObject_Call(callable, positional.get(), keyword.get()));
+  if (!result) {
+    const std::string text = pending_exception_text();
+    PyErr_Clear();
+    return state.make_break(BreakReason::kWouldRaise, {text});
+  }
+  return state.literal(result);
+}
+
+}  // namespace suture

@@ -1,0 +1,247 @@
+// Handlers: variables, attributes, subscripts, stack shuffling, imports.
+#include <fmt/format.h>
+
+#include "capture/known_modules.h"
+#include "capture/symbolic_interpreter.h"
+#include "cpython/objects.h"
+
+namespace suture {
+
+// --- locals -----------------------------------------------------------------------------------------------------------------
+
+// Arguments of the captured frame become values when they are first read: what is never read is never guarded.
+Outcome SymbolicInterpreter::top_argument(int index) {
+  const std::string& name = frame_.function().code.local_names[static_cast<size_t>(index)];
+  const SourceId source = state_.source(SourceKind::kLocal, kNoSource, index, name);
+  return state_.wrap(state_.input.arguments[static_cast<size_t>(index)], source);
+}
+
+Outcome SymbolicInterpreter::load_local(int index) {
+  if (frame_.is_pending(index)) {
+    SUTURE_CAPTURE(value, top_argument(index));
+    frame_.set_local(index, std::move(value));
+  }
+  return frame_.locals[static_cast<size_t>(index)];
+}
+
+Flow SymbolicInterpreter::load_fast(const Instruction& instruction) {
+  SUTURE_CAPTURE(value, load_local(instruction.arg));
+  if (!value) {
+    return state_.make_break(
+        BreakReason::kWouldRaise,
+        {fmt::format("Local variable '{}' has no value", frame_.function().code.local_names[static_cast<size_t>(instruction.arg)])});
+  }
+  push(std::move(value));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::store_fast(const Instruction& instruction) {
+  frame_.set_local(instruction.arg, pop());
+  return Flow();
+}
+
+Flow SymbolicInterpreter::delete_fast(const Instruction& instruction) {
+  SUTURE_CAPTURE(value, load_local(instruction.arg));
+  if (!value) return state_.make_break(BreakReason::kWouldRaise, {"A local variable without value is deleted"});
+  frame_.set_local(instruction.arg, nullptr);
+  return Flow();
+}
+
+Flow SymbolicInterpreter::load_const(const Instruction& instruction) {
+  push(state_.literal(PyRef::borrow(constant_at(instruction.arg))));
+  return Flow();
+}
+
+// --- globals ------------------------------------------------------------------------------------------------------------------
+
+Outcome SymbolicInterpreter::load_global(const std::string& name) {
+  const bool own = frame_.globals.get() == function_globals(state_.input.function);
+  if (own) {
+    for (const auto& [written, value] : state_.global_writes)
+      if (written == name) return value;
+  }
+  PyRef key = PyRef::steal(PyUnicode_InternFromString(name.c_str()));
+  if (!own && frame_.globals_source == kNoSource)
+    return state_.make_break(BreakReason::kUnsupportedValue, {"`" + name + "`", "global of a function that cannot be guarded"});
+  if (PyView object = PyDict_GetItemWithError(frame_.globals.get(), key.get())) {
+    const SourceId source = own ? state_.source(SourceKind::kGlobal, kNoSource, -1, name)
+                                : state_.key_source(frame_.globals_source, key.get());
+    return state_.wrap(object, source);
+  }
+  PyView builtins = function_builtins(state_.input.function);
+  PyView object = PyDict_GetItemWithError(builtins, key.get());
+  if (!object) return state_.make_break(BreakReason::kWouldRaise, {fmt::format("Name '{}' is not defined", name)});
+  Guard absent;
+  absent.kind = GuardKind::kAbsent;
+  absent.source = own ? state_.source(SourceKind::kGlobalsOf, state_.source(SourceKind::kFunction, kNoSource)) : frame_.globals_source;
+  absent.object = key;
+  state_.guard(std::move(absent));
+  return state_.wrap(object, state_.source(SourceKind::kBuiltin, kNoSource, -1, name));
+}
+
+Flow SymbolicInterpreter::load_global(const Instruction& instruction) {
+  SUTURE_CAPTURE(value, load_global(name_at(instruction.arg >> 1)));
+  if (instruction.arg & 1) push(std::make_shared<Value>(ValueKind::kNull));
+  push(std::move(value));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::store_global(const Instruction& instruction) {
+  const std::string name = name_at(instruction.arg);
+  if (frame_.globals.get() != function_globals(state_.input.function))
+    return state_.make_break(BreakReason::kUnsupportedMutation, {fmt::format("Global `{}` of another module is set", name)});
+  ValueRef value = pop();
+  for (auto& [written, old] : state_.global_writes) {
+    if (written != name) continue;
+    old = std::move(value);
+    return Flow();
+  }
+  state_.global_writes.emplace_back(name, std::move(value));
+  return Flow();
+}
+
+// --- cells ----------------------------------------------------------------------------------------------------------------------
+
+CellValue* SymbolicInterpreter::cell_at(int index) { return as_cell(frame_.locals[static_cast<size_t>(index)]); }
+
+Flow SymbolicInterpreter::make_cell(const Instruction& instruction) {
+  SUTURE_CAPTURE(value, load_local(instruction.arg));
+  frame_.set_local(instruction.arg, std::make_shared<CellValue>(std::move(value)));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::copy_free_vars(const Instruction& instruction) {
+  const size_t first = frame_.locals.size() - static_cast<size_t>(instruction.arg);
+  for (size_t i = 0; i < static_cast<size_t>(instruction.arg); ++i) {
+    if (frame_.top) {
+      PyView cell = PyTuple_GET_ITEM(function_closure(state_.input.function), static_cast<Py_ssize_t>(i));
+      const std::string& name = frame_.function().code.local_names[first + i];
+      frame_.locals[first + i] = state_.cell_value_of(cell, state_.source(SourceKind::kCell, kNoSource, static_cast<int>(i), name));
+    } else {
+      frame_.locals[first + i] = frame_.closure[i];
+    }
+  }
+  return Flow();
+}
+
+Flow SymbolicInterpreter::load_deref(const Instruction& instruction) {
+  CellValue* cell = cell_at(instruction.arg);
+  if (!cell) return Error::internal("capture", "a closure variable without a cell");
+  return push_outcome(state_.cell_value(*cell));
+}
+
+Flow SymbolicInterpreter::store_deref(const Instruction& instruction) {
+  CellValue* cell = cell_at(instruction.arg);
+  if (!cell) return Error::internal("capture", "a closure variable without a cell");
+  if (cell->source != kNoSource) {
+    // Cells of other functions cannot be written from this frame's code.
+    if (state_.guards.sources[cell->source].kind != SourceKind::kCell)
+      return state_.make_break(BreakReason::kUnsupportedMutation, {"A variable of an enclosing function is set"});
+    cell->mutated = true;
+    state_.mark_mutated(frame_.locals[static_cast<size_t>(instruction.arg)]);
+  }
+  cell->contents = pop();
+  cell->loaded = true;
+  return Flow();
+}
+
+Flow SymbolicInterpreter::load_closure(const Instruction& instruction) {
+  push(frame_.locals[static_cast<size_t>(instruction.arg)]);
+  return Flow();
+}
+
+// --- attributes and items ---------------------------------------------------------------------------------------------------------
+
+Flow SymbolicInterpreter::load_attr(const Instruction& instruction) {
+  ValueRef object = pop();
+  return push_outcome(get_attribute(state_, object, name_at(instruction.arg)));
+}
+
+// A bound method is one value; the pair that CPython pushes is (NULL, bound method).
+Flow SymbolicInterpreter::load_method(const Instruction& instruction) {
+  ValueRef object = pop();
+  SUTURE_CAPTURE(method, get_attribute(state_, object, name_at(instruction.arg)));
+  push(std::make_shared<Value>(ValueKind::kNull));
+  push(std::move(method));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::store_attr(const Instruction& instruction) {
+  ValueRef object = pop();
+  ValueRef value = pop();
+  SUTURE_CAPTURE_VOID(set_attribute(state_, object, name_at(instruction.arg), value));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::binary_subscr(const Instruction&) {
+  ValueRef index = pop();
+  ValueRef container = pop();
+  return push_outcome(get_item(state_, container, index));
+}
+
+Flow SymbolicInterpreter::store_subscr(const Instruction&) {
+  ValueRef index = pop();
+  ValueRef container = pop();
+  ValueRef value = pop();
+  SUTURE_CAPTURE_VOID(set_item(state_, container, index, value));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::delete_subscr(const Instruction&) {
+  ValueRef index = pop();
+  ValueRef container = pop();
+  SUTURE_CAPTURE_VOID(delete_item(state_, container, index));
+  return Flow();
+}
+
+// --- imports: modules that are loaded already, and whose attributes are fixed ---------------------------------------------------------
+
+Flow SymbolicInterpreter::import_name(const Instruction& instruction) {
+  ValueRef from_list = pop();
+  ValueRef level = pop();
+  const std::string name = name_at(instruction.arg);
+  PyRef names = state_.python_constant(from_list);
+  const bool has_names = names && names.get() != Py_None;
+  const std::string wanted = has_names ? name : name.substr(0, name.find('.'));
+  PyRef module = PyRef::steal(PyImport_GetModule(PyRef::steal(PyUnicode_FromString(wanted.c_str())).get()));
+  auto relative = state_.as_int(level);
+  if (!module || !names || !relative || *relative != SymInt(0) || !is_frozen_module(module.get())) {
+    PyErr_Clear();
+    return state_.make_break(BreakReason::kUnsupportedOpcode, {fmt::format("IMPORT_NAME (import of {})", name)});
+  }
+  push(state_.constant(module));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::import_from(const Instruction& instruction) {
+  return push_outcome(get_attribute(state_, peek(1), name_at(instruction.arg)));
+}
+
+Flow SymbolicInterpreter::load_assertion_error(const Instruction&) {
+  push(state_.constant(PyRef::borrow(PyExc_AssertionError)));
+  return Flow();
+}
+
+// --- stack --------------------------------------------------------------------------------------------------------------------------
+
+Flow SymbolicInterpreter::pop_top(const Instruction&) {
+  pop();
+  return Flow();
+}
+
+Flow SymbolicInterpreter::push_null(const Instruction&) {
+  push(std::make_shared<Value>(ValueKind::kNull));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::swap(const Instruction& instruction) {
+  std::swap(peek(1), peek(instruction.arg));
+  return Flow();
+}
+
+Flow SymbolicInterpreter::copy(const Instruction& instruction) {
+  push(ValueRef(peek(instruction.arg)));
+  return Flow();
+}
+
+}  // namespace suture

@@ -1,0 +1,472 @@
+// Python's operators on values: dispatch by kind, array operands go to numpy_calls.
+//
+// How it works
+//   1. An array operand (or a Python float computed in the graph): NumPy's rules, array_binary_op. Two Python numbers keep
+//      Python's rules: only those operators are captured whose result NumPy's kernel and Python agree on.
+//   2. Symbolic ints: arithmetic on SymInt; comparisons ask the ShapeEnv, whose answer becomes a guard. What SymInt cannot
+//      express fixes the value.
+//   3. Constants: the real operation on the real objects, for types whose operators run no user code.
+//   4. Containers: concatenation, repetition, comparison item by item.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "capture/known_modules.h"
+#include "capture/numpy_calls.h"
+#include "capture/operations.h"
+#include "cpython/numpy_api.h"
+#include "cpython/objects.h"
+
+namespace suture {
+namespace {
+
+enum BinaryOp { kAddOp = 0, kAndOp = 1, kFloorDivideOp = 2, kMatmulOp = 4, kMultiplyOp = 5, kRemainderOp = 6, kOrOp = 7,
+                kPowerOp = 8, kSubtractOp = 10, kTrueDivideOp = 11, kInPlace = 13 };
+
+constexpr std::array<const char*, 13> kSymbols = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
+
+using NumberFunction = PyObject* (*)(PyObject*, PyObject*);
+PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
+constexpr std::array<NumberFunction, 13> kFunctions = {
+    PyNumber_Add,       PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply, PyNumber_Multiply,
+    PyNumber_Remainder, PyNumber_Or,  power,                PyNumber_Rshift, PyNumber_Subtract,       PyNumber_TrueDivide,
+    PyNumber_Xor};
+
+bool is_weak_array(CaptureState& state, const ValueRef& value) {
+  auto* array = as_array(value);
+  return array && is_weak(state.type_of(*array).value_class);
+}
+
+bool is_python_scalar_constant(const ValueRef& value) {
+  auto* constant = as_constant(value);
+  if (!constant) return false;
+  PyView o = constant->object.get();
+  return PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o);
+}
+
+Break scalar_math(CaptureState& state, const std::string& what) {
+  return state.make_break(BreakReason::kPythonScalarMath, {what});
+}
+
+// Turns the pending exception of a failed real operation into the break that lets Python raise it again.
+Failed raises(CaptureState& state) {
+  const std::string text = pending_exception_text();
+  const bool fatal = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
+  if (fatal) return Failed{Error::python("capture")};
+  PyErr_Clear();
+  return Failed{state.make_break(BreakReason::kWouldRaise, {text})};
+}
+
+// Sizes beyond which an operation on constants is left to run time.
+bool is_costly(int op, PyView a, PyView b) {
+  if (op == kPowerOp || op == 3 /* << */) {
+    if (!PyLong_Check(a) || !PyLong_Check(b)) return false;
+    int overflow = 0;
+    const long long exponent = PyLong_AsLongLongAndOverflow(b, &overflow);
+    return overflow != 0 || exponent > 4096;
+  }
+  if (op == kMultiplyOp && (PyUnicode_Check(a) || PyUnicode_Check(b) || PyBytes_Check(a) || PyBytes_Check(b))) {
+    const long long count = PyLong_Check(a) ? PyLong_AsLongLong(a) : PyLong_Check(b) ? PyLong_AsLongLong(b) : 0;
+    return count > 65536;
+  }
+  return false;
+}
+
+Outcome constant_binary_op(CaptureState& state, int op, PyView a, PyView b) {
+  if (is_costly(op, a, b)) return scalar_math(state, fmt::format("{} of large constants", kSymbols[static_cast<size_t>(op)]));
+  PyRef result = PyRef::steal(kFunctions[static_cast<size_t>(op)](a, b));
+  if (!result) return raises(state);
+  return state.literal(result);
+}
+
+std::optional<SymInt> sym_binary_op(CaptureState& state, int op, const SymInt& a, const SymInt& b) {
+  switch (op) {
+    case kAddOp: return a + b;
+    case kSubtractOp: return a - b;
+    case kMultiplyOp: return a * b;
+    case kFloorDivideOp:
+    case kRemainderOp:
+      if (state.graph.env.eq(b, 0)) return std::nullopt;
+      return op == kFloorDivideOp ? floordiv(a, b) : mod(a, b);
+    default: return std::nullopt;
+  }
+}
+
+ValueRef graph_number(CaptureState& state, const ValueRef& value) {
+  auto node = state.node_of(value);
+  return std::holds_alternative<NodeId>(node) ? std::make_shared<ArrayValue>(std::get<NodeId>(node)) : nullptr;
+}
+
+bool is_float_constant(const ValueRef& value) {
+  auto* constant = as_constant(value);
+  return constant && PyFloat_CheckExact(constant->object.get());
+}
+
+// At least one operand is a SymInt, the other an int, a float or a SymInt.
+Outcome symbolic_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
+  const bool with_float = is_float_constant(lhs) || is_float_constant(rhs);
+  const bool as_float = op == kTrueDivideOp || (with_float && (op == kAddOp || op == kSubtractOp || op == kMultiplyOp));
+  if (as_float) {  // a Python float that depends on a size: computed in the graph
+    ValueRef a = graph_number(state, lhs), b = graph_number(state, rhs);
+    if (a && b) return array_binary_op(state, op, a, b);
+  }
+  auto a = state.as_int(lhs), b = state.as_int(rhs);
+  if (a && b) {
+    if (auto result = sym_binary_op(state, op, *a, *b)) return state.python_int(*result);
+  }
+  PyRef x = state.force_constant(lhs), y = state.force_constant(rhs);
+  if (x && y) return constant_binary_op(state, op, x.get(), y.get());
+  return state.unknown_break(x ? rhs : lhs);
+}
+
+// Two Python numbers of which at least one lives in the graph.
+Outcome weak_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
+  if (op == kAddOp || op == kSubtractOp || op == kMultiplyOp || op == kTrueDivideOp) return array_binary_op(state, op, lhs, rhs);
+  return scalar_math(state, fmt::format("`{}` on Python numbers that are known only at run time", kSymbols[static_cast<size_t>(op)]));
+}
+
+Outcome repeat(CaptureState& state, const SequenceValue& sequence, const ValueRef& count) {
+  PyRef number = state.force_constant(count);
+  if (!number || !PyLong_Check(number.get())) return state.unknown_break(count);
+  const long long times = std::max<long long>(0, PyLong_AsLongLong(number.get()));
+  if (PyErr_Occurred()) PyErr_Clear();
+  if (times * static_cast<long long>(sequence.items.size()) > 4096)
+    return scalar_math(state, "a sequence of more than 4096 items is built");
+  std::vector<ValueRef> items;
+  for (long long i = 0; i < times; ++i) items.insert(items.end(), sequence.items.begin(), sequence.items.end());
+  return std::make_shared<SequenceValue>(sequence.kind, std::move(items));
+}
+
+Outcome sequence_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
+  const int plain = op % kInPlace;
+  if (op >= kInPlace && as_list(lhs) && plain == kAddOp) {
+    SUTURE_CAPTURE_VOID(list_extend(state, lhs, rhs));
+    return lhs;
+  }
+  SUTURE_CAPTURE_VOID(state.materialize(lhs));
+  SUTURE_CAPTURE_VOID(state.materialize(rhs));
+  auto* a = as_tuple_or_list(lhs);
+  auto* b = as_tuple_or_list(rhs);
+  if (plain == kAddOp && a && b && a->kind == b->kind) {
+    std::vector<ValueRef> items = a->items;
+    items.insert(items.end(), b->items.begin(), b->items.end());
+    return std::make_shared<SequenceValue>(a->kind, std::move(items));
+  }
+  if (plain == kMultiplyOp && (a || b) && !(op >= kInPlace && as_list(lhs))) return repeat(state, a ? *a : *b, a ? rhs : lhs);
+  if (plain == kOrOp && op < kInPlace && as_dict(lhs) && as_dict(rhs)) {
+    auto merged = std::make_shared<DictValue>();
+    merged->items = as_dict(lhs)->items;
+    ValueRef out = merged;
+    SUTURE_CAPTURE_VOID(dict_merge(state, out, rhs, false));
+    return out;
+  }
+  PyRef x = state.python_constant(lhs), y = state.python_constant(rhs);
+  if (op < kInPlace && x && y) return constant_binary_op(state, plain, x.get(), y.get());
+  return state.unknown_break(as_tuple_or_list(lhs) || as_dict(lhs) ? rhs : lhs);
+}
+
+bool is_container(const ValueRef& v) {
+  return v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->kind == ValueKind::kDict || v->kind == ValueKind::kSet;
+}
+
+// --- user classes -------------------------------------------------------------------------------------------------------
+
+constexpr std::array<std::pair<const char*, const char*>, 13> kSpecialMethods = {{{"__add__", "__radd__"},
+                                                                                   {"__and__", "__rand__"},
+                                                                                   {"__floordiv__", "__rfloordiv__"},
+                                                                                   {"__lshift__", "__rlshift__"},
+                                                                                   {"__matmul__", "__rmatmul__"},
+                                                                                   {"__mul__", "__rmul__"},
+                                                                                   {"__mod__", "__rmod__"},
+                                                                                   {"__or__", "__ror__"},
+                                                                                   {"__pow__", "__rpow__"},
+                                                                                   {"__rshift__", "__rrshift__"},
+                                                                                   {"__sub__", "__rsub__"},
+                                                                                   {"__truediv__", "__rtruediv__"},
+                                                                                   {"__xor__", "__rxor__"}}};
+
+// instance OP anything: the class's own method, when no in-place form exists and the right side cannot take precedence.
+Outcome instance_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
+  if (!as_instance(lhs) || as_instance(rhs) || op >= kInPlace) return state.unknown_break(as_instance(lhs) ? lhs : rhs);
+  SUTURE_CAPTURE(method, class_method(state, lhs, kSpecialMethods[static_cast<size_t>(op)].first));
+  if (!method) return state.unknown_break(lhs);
+  SUTURE_CAPTURE(result, call(state, method, {{rhs}, {}}));
+  auto* constant = as_constant(result);
+  if (constant && constant->object.get() == Py_NotImplemented) return state.unknown_break(lhs);
+  return result;
+}
+
+}  // namespace
+
+bool is_python_number(CaptureState& state, const ValueRef& value) {
+  return is_weak_array(state, value) || as_sym_int(value) || is_python_scalar_constant(value);
+}
+
+Outcome binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
+  const int plain = op % kInPlace;
+  if (as_instance(lhs) || as_instance(rhs)) return instance_binary_op(state, op, lhs, rhs);
+  if (as_array(lhs) || as_array(rhs)) {
+    if (is_python_number(state, lhs) && is_python_number(state, rhs)) return weak_binary_op(state, plain, lhs, rhs);
+    if (as_list(lhs) && op >= kInPlace) return state.unknown_break(lhs);
+    SUTURE_CAPTURE_VOID(state.materialize(lhs));
+    SUTURE_CAPTURE_VOID(state.materialize(rhs));
+    const bool in_place = op >= kInPlace && as_array(lhs) && !state.type_of(*as_array(lhs)).scalar();
+    return array_binary_op(state, in_place ? op : plain, lhs, rhs);
+  }
+  if (is_container(lhs) || is_container(rhs)) return sequence_binary_op(state, op, lhs, rhs);
+  if (as_sym_int(lhs) || as_sym_int(rhs)) return symbolic_binary_op(state, plain, lhs, rhs);
+  auto *a = as_constant(lhs), *b = as_constant(rhs);
+  if (a && b && is_plain_immutable(a->object.get()) && is_plain_immutable(b->object.get()))
+    return constant_binary_op(state, plain, a->object.get(), b->object.get());
+  return state.unknown_break(a && is_plain_immutable(a->object.get()) ? rhs : lhs);
+}
+
+Outcome unary_op(CaptureState& state, char op, const ValueRef& operand) {
+  if (as_array(operand)) {
+    if (is_weak_array(state, operand) && op == '~') return scalar_math(state, "`~` on a Python number known only at run time");
+    return array_unary_op(state, op, operand);
+  }
+  if (auto* sym = as_sym_int(operand)) {
+    if (op == '+') return operand;
+    return state.python_int(op == '-' ? -sym->value : -sym->value - SymInt(1));
+  }
+  auto* constant = as_constant(operand);
+  if (!constant || !is_plain_immutable(constant->object.get())) return state.unknown_break(operand);
+  PyView o = constant->object.get();
+  PyRef result = PyRef::steal(op == '-' ? PyNumber_Negative(o) : op == '+' ? PyNumber_Positive(o) : PyNumber_Invert(o));
+  if (!result) return raises(state);
+  return state.constant(std::move(result));
+}
+
+// --- comparison ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+int python_compare(const std::string& op) {
+  static constexpr std::array<std::pair<std::string_view, int>, 6> kOps = {
+      {{"<", Py_LT}, {"<=", Py_LE}, {"==", Py_EQ}, {"!=", Py_NE}, {">", Py_GT}, {">=", Py_GE}}};
+  for (const auto& [text, number] : kOps)
+    if (text == op) return number;
+  return -1;
+}
+
+bool compare_symbols(ShapeEnv& env, const std::string& op, const SymInt& a, const SymInt& b) {
+  if (op == "==") return env.eq(a, b);
+  if (op == "!=") return !env.eq(a, b);
+  if (op == "<") return env.lt(a, b);
+  if (op == "<=") return env.le(a, b);
+  if (op == ">") return env.lt(b, a);
+  return env.le(b, a);
+}
+
+// Equality of two values inside containers, as == does (identity first).
+Captured<bool> items_equal(CaptureState& state, const ValueRef& a, const ValueRef& b) {
+  if (a == b) return true;
+  SUTURE_CAPTURE(result, compare_op(state, "==", a, b));
+  return truth(state, result);
+}
+
+Outcome compare_sequences(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs) {
+  SUTURE_CAPTURE_VOID(state.materialize(lhs));
+  SUTURE_CAPTURE_VOID(state.materialize(rhs));
+  const auto& a = as_tuple_or_list(lhs)->items;
+  const auto& b = as_tuple_or_list(rhs)->items;
+  if ((op == "==" || op == "!=") && a.size() != b.size()) return state.boolean(op == "!=");
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    SUTURE_CAPTURE(equal, items_equal(state, a[i], b[i]));
+    if (equal) continue;
+    if (op == "==" || op == "!=") return state.boolean(op == "!=");
+    return compare_op(state, op, a[i], b[i]);
+  }
+  const auto x = static_cast<int64_t>(a.size()), y = static_cast<int64_t>(b.size());
+  return state.boolean(compare_symbols(state.graph.env, op, x, y));
+}
+
+Outcome compare_constants(CaptureState& state, const std::string& op, PyView a, PyView b) {
+  PyRef result = PyRef::steal(PyObject_RichCompare(a, b, python_compare(op)));
+  if (!result) return raises(state);
+  return state.literal(result);
+}
+
+// Operands for which == falls back to identity: functions, classes, modules, None and the like.
+bool compares_by_identity(const ValueRef& value) {
+  if (as_function(value)) return true;
+  auto* constant = as_constant(value);
+  if (!constant) return false;
+  PyView o = constant->object.get();
+  return o == Py_None || PyModule_Check(o) || PyCFunction_Check(o) ||
+         (PyType_Check(o) && Py_IS_TYPE(o, &PyType_Type)) || PyFunction_Check(o);
+}
+
+bool is_plain_constant(const ValueRef& value) {
+  auto* constant = as_constant(value);
+  return constant && (is_plain_immutable(constant->object.get()) || PyAnySet_CheckExact(constant->object.get()));
+}
+
+}  // namespace
+
+Outcome compare_op(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs) {
+  if (as_array(lhs) || as_array(rhs)) {
+    if (is_container(lhs) || is_container(rhs)) {
+      SUTURE_CAPTURE_VOID(state.materialize(lhs));
+      SUTURE_CAPTURE_VOID(state.materialize(rhs));
+    }
+    if (as_instance(lhs) || as_instance(rhs)) return state.unknown_break(as_instance(lhs) ? lhs : rhs);
+    return array_compare(state, op, lhs, rhs);
+  }
+  const bool equality = op == "==" || op == "!=";
+  if (as_tuple_or_list(lhs) && as_tuple_or_list(rhs)) {
+    if (lhs->kind == rhs->kind) return compare_sequences(state, op, lhs, rhs);
+    if (equality) return state.boolean(op == "!=");
+  }
+  if (as_sym_int(lhs) || as_sym_int(rhs)) {
+    auto a = state.as_int(lhs), b = state.as_int(rhs);
+    if (a && b) return state.boolean(compare_symbols(state.graph.env, op, *a, *b));
+    PyRef x = state.force_constant(lhs), y = state.force_constant(rhs);
+    if (x && y && is_python_scalar_constant(as_sym_int(lhs) ? rhs : lhs)) return compare_constants(state, op, x.get(), y.get());
+    if (equality && is_plain_constant(as_sym_int(lhs) ? rhs : lhs)) return state.boolean(op == "!=");
+    return state.unknown_break(as_sym_int(lhs) ? rhs : lhs);
+  }
+  if (is_plain_constant(lhs) && is_plain_constant(rhs))
+    return compare_constants(state, op, as_constant(lhs)->object.get(), as_constant(rhs)->object.get());
+  if (equality && (compares_by_identity(lhs) || compares_by_identity(rhs)) && !as_instance(lhs) && !as_instance(rhs) &&
+      !as_unknown(lhs) && !as_unknown(rhs)) {
+    SUTURE_CAPTURE(same, is_same(state, lhs, rhs));
+    return state.boolean(same == (op == "=="));
+  }
+  PyRef x = state.python_constant(lhs), y = state.python_constant(rhs);
+  if (x && y && is_container(lhs) && is_container(rhs)) return compare_constants(state, op, x.get(), y.get());
+  return state.unknown_break(is_plain_constant(lhs) ? rhs : lhs);
+}
+
+Captured<bool> contains(CaptureState& state, const ValueRef& container, const ValueRef& item) {
+  if (auto* sequence = as_tuple_or_list(container)) {
+    SUTURE_CAPTURE_VOID(state.materialize(container));
+    for (const ValueRef& candidate : sequence->items) {
+      SUTURE_CAPTURE(equal, items_equal(state, candidate, item));
+      if (equal) return true;
+    }
+    return false;
+  }
+  PyRef key = state.force_constant(item);
+  if (!key) return state.unknown_break(item);
+  if (auto* dict = as_dict(container)) {
+    for (size_t i = 0; i < dict->items.size(); ++i) {
+      const int equal = PyObject_RichCompareBool(dict->items[i].first.get(), key.get(), Py_EQ);
+      if (equal < 0) return raises(state);
+      if (equal == 0) continue;
+      SUTURE_CAPTURE_VOID(state.item(*dict, i));
+      return true;
+    }
+    state.guard_keys(*dict);
+    return false;
+  }
+  if (as_set(container)) {
+    PyRef set = state.python_constant(container);
+    const int found = set ? PySet_Contains(set.get(), key.get()) : -1;
+    if (found < 0) return raises(state);
+    return found == 1;
+  }
+  auto* constant = as_constant(container);
+  if (!constant || !is_plain_constant(container)) return state.unknown_break(container);
+  const int found = PySequence_Contains(constant->object.get(), key.get());
+  if (found < 0) return raises(state);
+  return found == 1;
+}
+
+Captured<bool> is_same(CaptureState& state, const ValueRef& a, const ValueRef& b) {
+  if (a == b) return true;
+  auto *x = as_constant(a), *y = as_constant(b);
+  if (x && y) return x->object.get() == y->object.get();
+  if (a->kind != b->kind && !as_unknown(a) && !as_unknown(b)) return false;
+  if (auto* f = as_function(a)) {
+    auto* g = as_function(b);
+    if (g && (!f->function || !g->function)) return false;
+  }
+  PyView type_a = state.python_type(a), type_b = state.python_type(b);
+  if (type_a && type_b && type_a != type_b) return false;
+  if (a->source == kNoSource || b->source == kNoSource) {
+    if (as_array(a) && as_array(b)) return false;  // a fresh result is no other object
+    if (as_tuple_or_list(a) || as_dict(a)) return false;
+    return state.unknown_break(a);
+  }
+  if (as_sym_int(a) || as_unknown(a) || as_unknown(b)) return state.unknown_break(a);
+  Guard g;
+  g.kind = GuardKind::kNotSameObject;
+  g.source = a->source;
+  g.other = b->source;
+  state.guard(std::move(g));
+  return false;
+}
+
+// --- truth -----------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Captured<bool> array_truth(CaptureState& state, const ValueRef& value) {
+  const TensorType& type = state.type_of(*as_array(value));
+  for (const SymInt& size : type.shape) {
+    if (size.constant() == 1) continue;
+    return state.make_break(BreakReason::kWouldRaise,
+                            {fmt::format("The truth value of an array of shape {} is ambiguous or empty", type.str())});
+  }
+  return state.make_break(BreakReason::kDataDependentBranch, {"this condition"});
+}
+
+Captured<bool> instance_truth(CaptureState& state, const ValueRef& value) {
+  SUTURE_CAPTURE(as_bool, class_method(state, value, "__bool__"));
+  if (as_bool) {
+    SUTURE_CAPTURE(result, call(state, as_bool, {}));
+    return truth(state, result);
+  }
+  SUTURE_CAPTURE(as_length, class_method(state, value, "__len__"));
+  if (!as_length) return true;
+  SUTURE_CAPTURE(length, call(state, as_length, {}));
+  return truth(state, length);
+}
+
+}  // namespace
+
+Captured<bool> truth(CaptureState& state, const ValueRef& value) {
+  switch (value->kind) {
+    case ValueKind::kArray: return array_truth(state, value);
+    case ValueKind::kSymInt: return !state.graph.env.eq(as_sym_int(value)->value, 0);
+    case ValueKind::kTuple:
+    case ValueKind::kList:
+    case ValueKind::kSet: return !static_cast<SequenceValue&>(*value).items.empty();
+    case ValueKind::kDict: state.guard_keys(*as_dict(value)); return !as_dict(value)->items.empty();
+    case ValueKind::kRange: {
+      SUTURE_CAPTURE(length, length_of(state, value));
+      return !state.graph.env.eq(length, 0);
+    }
+    case ValueKind::kFunction:
+    case ValueKind::kBoundMethod:
+    case ValueKind::kArrayMethod:
+    case ValueKind::kBuiltinMethod:
+    case ValueKind::kPartial:
+    case ValueKind::kSlice: return true;
+    case ValueKind::kInstance: return instance_truth(state, value);
+    case ValueKind::kConstant: break;
+    default: return state.unknown_break(value);
+  }
+  PyView o = as_constant(value)->object.get();
+  if (PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return true;
+  if (!is_plain_immutable(o) && !PyAnySet_CheckExact(o) && !is_numpy_callable(o)) return state.unknown_break(value);
+  const int result = PyObject_IsTrue(o);
+  if (result < 0) return raises(state);
+  return result == 1;
+}
+
+Outcome logical_not(CaptureState& state, const ValueRef& value) {
+  if (as_array(value)) {
+    auto known = truth(state, value);
+    if (!is_value(known) && std::holds_alternative<Break>(known) &&
+        std::get<Break>(known).reason == BreakReason::kDataDependentBranch)
+      return state.make_break(BreakReason::kScalarConversion, {"`not` on " + state.describe(value)});
+  }
+  SUTURE_CAPTURE(result, truth(state, value));
+  return state.boolean(!result);
+}
+
+}  // namespace suture

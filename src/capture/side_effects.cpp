@@ -1,0 +1,108 @@
+#include "capture/side_effects.h"
+
+#include <set>
+
+#include "cpython/numpy_api.h"
+
+namespace suture {
+namespace {
+
+bool add_effect(Capture& out, SideEffect::Kind kind, RecipeId target, std::optional<RecipeId> value, std::string name) {
+  if (!value) return false;
+  SideEffect effect;
+  effect.kind = kind;
+  effect.target = target;
+  effect.value = *value;
+  effect.name = std::move(name);
+  out.side_effects.push_back(std::move(effect));
+  return true;
+}
+
+bool write_mutated(RecipeWriter& writer, const ValueRef& value, Capture& out) {
+  using Kind = SideEffect::Kind;
+  const RecipeId target = writer.source(value->source);
+  if (auto* instance = as_instance(value)) {
+    for (const auto& [name, stored] : instance->written)
+      if (!add_effect(out, Kind::kStoreAttr, target, writer.write(stored), name)) return false;
+    return true;
+  }
+  if (auto* cell = as_cell(value)) return add_effect(out, Kind::kStoreCell, target, writer.write(cell->contents), "");
+  const Kind kind = as_list(value) ? Kind::kListAssign : as_dict(value) ? Kind::kDictAssign : Kind::kSetAssign;
+  return add_effect(out, kind, target, writer.write_contents(value), "");
+}
+
+void guard_pair(CaptureState& state, GuardKind kind, SourceId a, SourceId b) {
+  Guard g;
+  g.kind = kind;
+  g.source = a;
+  g.other = b;
+  state.guard(std::move(g));
+}
+
+void guard_flag(CaptureState& state, SourceId source, bool writeable) {
+  Guard g;
+  g.kind = GuardKind::kWriteable;
+  g.source = source;
+  g.number = writeable ? 1 : 0;
+  state.guard(std::move(g));
+}
+
+std::vector<ValueRef> input_arrays(const CaptureState& state) {
+  std::vector<ValueRef> arrays;
+  for (const ValueRef& value : state.known_values())
+    if (as_array(value)) arrays.push_back(value);
+  return arrays;
+}
+
+// Placeholders whose memory some store writes.
+std::set<NodeId> written_inputs(const Graph& graph) {
+  std::set<NodeId> roots;
+  for (const Node& node : graph.nodes) {
+    if (node.op != OpId::kStore) continue;
+    const NodeId root = graph.storage_of(node.operands[0]);
+    if (graph.node(root).op == OpId::kPlaceholder) roots.insert(root);
+  }
+  return roots;
+}
+
+}  // namespace
+
+bool write_side_effects(CaptureState& state, RecipeWriter& writer, Capture& out) {
+  for (const ValueRef& value : state.mutated)
+    if (!write_mutated(writer, value, out)) return false;
+  for (const auto& [name, value] : state.global_writes)
+    if (!add_effect(out, SideEffect::Kind::kStoreGlobal, -1, writer.write(value), name)) return false;
+  return true;
+}
+
+bool guard_side_effects(CaptureState& state) {
+  for (const ValueRef& changed : state.mutated) {
+    for (const ValueRef& other : state.known_values()) {
+      if (other != changed && other->kind == changed->kind) guard_pair(state, GuardKind::kNotSameObject, changed->source, other->source);
+    }
+  }
+  const std::vector<ValueRef> arrays = input_arrays(state);
+  const std::set<NodeId> written = written_inputs(state.graph);
+  for (const ValueRef& array : arrays) {
+    const NodeId node = as_array(array)->node;
+    if (!written.contains(node)) continue;
+    guard_flag(state, array->source, true);
+    PyView object = fetch(state.guards.sources, array->source, state.input);
+    for (const ValueRef& other : arrays) {
+      if (other == array || (written.contains(as_array(other)->node) && as_array(other)->node < node)) continue;
+      PyView other_object = fetch(state.guards.sources, other->source, state.input);
+      if (!object || !other_object || shares_memory_exact(object, other_object)) return false;
+      guard_pair(state, GuardKind::kNoOverlap, array->source, other->source);
+    }
+  }
+  // A view handed out inherits the flag of the array it looks into.
+  for (NodeId output : state.graph.outputs) {
+    const NodeId root = state.graph.storage_of(output);
+    if (root == output || written.contains(root)) continue;
+    for (const ValueRef& array : arrays)
+      if (as_array(array)->node == root) guard_flag(state, array->source, state.graph.node(root).type.writeable);
+  }
+  return true;
+}
+
+}  // namespace suture

@@ -1,0 +1,43 @@
+#include "capture/source_text.h"
+
+#include "cpython/py_ref.h"
+
+namespace suture {
+namespace {
+
+std::string stripped(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+std::string raw_line(const UserSpan& where) {
+  PyRef module = PyRef::steal(PyImport_ImportModule("linecache"));
+  PyRef line = module ? PyRef::steal(PyObject_CallMethod(module.get(), "getline", "si", where.file.c_str(), where.line)) : PyRef();
+  const char* text = line && PyUnicode_Check(line.get()) ? PyUnicode_AsUTF8(line.get()) : nullptr;
+  if (!text) PyErr_Clear();
+  return text ? text : "";
+}
+
+bool starts_with_word(const std::string& line, const std::string& word) { return line.rfind(word + " ", 0) == 0; }
+
+}  // namespace
+
+std::string source_line(const UserSpan& where) { return stripped(raw_line(where)); }
+
+std::string condition_text(const UserSpan& where) {
+  const std::string raw = raw_line(where);
+  const std::string line = stripped(raw);
+  if (line.empty()) return "this condition";
+  const bool has_columns = where.line == where.end_line && where.column >= 0 && where.end_column > where.column &&
+                           where.end_column <= static_cast<int>(raw.size());
+  const std::string expression =
+      has_columns ? raw.substr(static_cast<size_t>(where.column), static_cast<size_t>(where.end_column - where.column)) : "";
+  for (const char* word : {"if", "elif", "while", "assert"}) {
+    if (!starts_with_word(line, word)) continue;
+    return std::string(word) + " " + (expression.empty() ? stripped(line.substr(std::string(word).size())) : expression);
+  }
+  return expression.empty() ? line : expression;
+}
+
+}  // namespace suture

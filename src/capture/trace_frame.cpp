@@ -1,0 +1,283 @@
+// trace_frame: attempts of one capture, each with a plan that knows more.
+//
+//   attempt 1   run until something cannot be captured at instruction i
+//     i in a loop          -> plan: keep the outermost loop around i in Python
+//     i in a try or with   -> the frame is skipped
+//     otherwise            -> plan: break at i (at the start of its call group)
+//   attempt 2   run again; stop BEFORE the planned instruction, with state that nothing half-done touched
+//
+// The run is deterministic, so every attempt reaches the instructions the plan names in the same state.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bytecode/analysis.h"
+#include "capture/side_effects.h"
+#include "capture/symbolic_interpreter.h"
+#include "cpython/code_object.h"
+#include "cpython/objects.h"
+
+namespace suture {
+namespace {
+
+constexpr int kGeneratorFlags = 0x20 | 0x80 | 0x200;
+
+bool has_operations(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return info(n.op).kind != OpKind::Input; });
+}
+
+// A break at CALL is a break at its group: the names and PRECALL come with it.
+int group_start(const Function& function, int index) {
+  const auto opcode = [&](int i) { return function.instructions[static_cast<size_t>(i)].opcode; };
+  if (opcode(index) == Opcode::CALL && index > 0 && opcode(index - 1) == Opcode::PRECALL) --index;
+  if (opcode(index) == Opcode::PRECALL && index > 0 && opcode(index - 1) == Opcode::KW_NAMES) --index;
+  return index;
+}
+
+Break with_cause(BreakReason reason, std::vector<std::string> args, const Break& inner) {
+  Break out = inner;
+  out.reason = reason;
+  out.args = std::move(args);
+  out.cause = std::make_shared<Break>(inner);
+  return out;
+}
+
+struct Restart {
+  CapturePlan plan;
+};
+using Attempt = std::variant<Capture, Restart, Error>;
+
+class FrameTracer {
+ public:
+  FrameTracer(const FrameInput& input, const CaptureOptions& options, const CapturePlan& plan)
+      : state_(input, options), plan_(plan) {}
+
+  Attempt run() {
+    auto decoded = state_.decode(function_code(state_.input.function));
+    if (!is_value(decoded)) return undecodable(std::move(decoded));
+    prepare(std::get<const DecodedCode*>(decoded));
+    if (function().code.flags & kGeneratorFlags)
+      return skip(state_.make_break(BreakReason::kGenerator, {"`" + function().code.qualname + "`"}));
+    SymbolicInterpreter interpreter(state_, frame_);
+    while (true) {
+      if (plan_.break_at.contains(frame_.ip)) return finish(FrameEnd::Kind::kBreak, nullptr);
+      if (plan_.keep_loop.contains(frame_.ip)) return finish(FrameEnd::Kind::kLoop, nullptr);
+      const int at = frame_.ip;
+      Flow flow = interpreter.step();
+      if (flow.kind == Flow::Kind::kReturn) return finish(FrameEnd::Kind::kReturn, flow.value);
+      if (flow.kind != Flow::Kind::kFailed) continue;
+      if (auto* error = std::get_if<Error>(&flow.failure)) return std::move(*error);
+      return amend(at, std::get<Break>(std::move(flow.failure)));
+    }
+  }
+
+ private:
+  const Function& function() const { return frame_.function(); }
+
+  static Attempt undecodable(Captured<const DecodedCode*> failed) {
+    if (auto* error = std::get_if<Error>(&failed)) return std::move(*error);
+    return Error::internal("capture", "the decoder gave a break");
+  }
+
+  void prepare(const DecodedCode* decoded) {
+    const CodeView& code = decoded->function.code;
+    frame_.decoded = decoded;
+    frame_.top = true;
+    frame_.globals = PyRef::borrow(function_globals(state_.input.function));
+    frame_.locals.resize(code.local_names.size());
+    frame_.pending.resize(code.local_names.size());
+    const int extra = ((code.flags & 0x04) != 0) + ((code.flags & 0x08) != 0);  // *args, **kwargs
+    for (int i = 0; i < code.arg_count + code.kwonly_count + extra; ++i) frame_.pending[static_cast<size_t>(i)] = true;
+    state_.graph.name = code.name;
+  }
+
+  // --- restarting --------------------------------------------------------------------------------------------------------
+
+  Attempt amend(int index, Break reason) {
+    const int at = group_start(function(), index);
+    auto loop = outermost_loop(function(), at);
+    if (loop && function().region_at(loop->header)) loop.reset();
+    if (!loop && (reason.reason == BreakReason::kBreakInTry || function().region_at(at)))
+      return skip(reason.reason == BreakReason::kBreakInTry ? reason : with_cause(BreakReason::kBreakInTry, {reason.title()}, reason));
+    Restart next{plan_};
+    if (loop) {
+      const bool own = index == loop->header || reason.reason == BreakReason::kLoopTooLong;
+      next.plan.keep_loop.insert(loop->header);
+      next.plan.reasons[loop->header] = own ? reason : with_cause(BreakReason::kBreakInLoop, {reason.title()}, reason);
+    } else {
+      next.plan.break_at.insert(at);
+      next.plan.reasons[at] = reason;
+    }
+    const bool known = next.plan.break_at == plan_.break_at && next.plan.keep_loop == plan_.keep_loop;
+    if (known) return skip(with_cause(BreakReason::kCannotResume, {reason.title(), "the place is reached again"}, reason));
+    return next;
+  }
+
+  // --- ending ----------------------------------------------------------------------------------------------------------------
+
+  Capture new_capture() {
+    Capture capture;
+    capture.function = function();
+    return capture;
+  }
+
+  Attempt skip(Break reason) {
+    Capture capture = new_capture();
+    capture.end.kind = FrameEnd::Kind::kSkip;
+    capture.end.reason = std::move(reason);
+    return capture;
+  }
+
+  Attempt cannot_resume(const std::string& why) {
+    const std::string what = reason_here() ? reason_here()->title() : "the end of the frame";
+    Break reason = state_.make_break(BreakReason::kCannotResume, {what, why});
+    return skip(reason_here() ? with_cause(BreakReason::kCannotResume, {what, why}, *reason_here()) : reason);
+  }
+
+  const Break* reason_here() const {
+    auto reason = plan_.reasons.find(frame_.ip);
+    return reason == plan_.reasons.end() ? nullptr : &reason->second;
+  }
+
+  Attempt finish(FrameEnd::Kind kind, const ValueRef& value) {
+    const bool operates = has_operations(state_.graph);
+    if (kind == FrameEnd::Kind::kReturn && !operates)
+      return skip(state_.make_break(BreakReason::kNoArrays, {"`" + function().code.qualname + "`"}));
+    if (kind == FrameEnd::Kind::kBreak && !operates && is_about_values(reason_here()->reason)) return skip(*reason_here());
+
+    Capture capture = new_capture();
+    RecipeWriter writer(state_, capture);
+    capture.end.kind = kind;
+    if (kind == FrameEnd::Kind::kReturn) {
+      auto id = writer.write(value);
+      if (!id) return cannot_resume(writer.failure());
+      capture.end.value = *id;
+    } else {
+      capture.end.at = frame_.ip;
+      capture.end.reason = *reason_here();
+      if (!write_frame(writer, capture.end)) return cannot_resume(writer.failure());
+    }
+    if (!write_side_effects(state_, writer, capture)) return cannot_resume(writer.failure());
+    if (!guard_side_effects(state_))
+      return skip(state_.make_break(BreakReason::kUnsupportedMutation, {"An input is written that shares memory with another input"}));
+    if (auto shared = shared_cell(writer, kind)) return cannot_resume(*shared);
+    for (NodeId placeholder : state_.graph.placeholders) capture.input_recipes.push_back(writer.source(placeholder_source(placeholder)));
+    guard_shapes();
+    capture.graph = std::move(state_.graph);
+    capture.guards = std::move(state_.guards);
+    return capture;
+  }
+
+  // Values of which nothing is known, met before anything was captured: the frame gains nothing from being split.
+  static bool is_about_values(BreakReason reason) {
+    return reason == BreakReason::kUnsupportedDtype || reason == BreakReason::kArraySubclass;
+  }
+
+  bool write_frame(RecipeWriter& writer, FrameEnd& end) {
+    for (const ValueRef& value : frame_.stack) {
+      auto id = writer.write(value);
+      if (!id) return false;
+      end.stack.push_back(*id);
+    }
+    const std::vector<bool> live = live_locals_at(function(), frame_.ip);
+    for (size_t i = 0; i < live.size(); ++i) {
+      if (!live[i] || (function().code.local_kinds[i] & kLocalFree)) continue;
+      auto id = write_local(writer, static_cast<int>(i));
+      if (!id) return false;
+      end.locals[static_cast<int>(i)] = *id;
+    }
+    return true;
+  }
+
+  std::optional<RecipeId> write_local(RecipeWriter& writer, int index) {
+    if (frame_.is_pending(index)) {
+      const std::string& name = function().code.local_names[static_cast<size_t>(index)];
+      return writer.source(state_.source(SourceKind::kLocal, kNoSource, index, name));
+    }
+    const ValueRef& value = frame_.locals[static_cast<size_t>(index)];
+    // A resume function makes its own cell from the contents.
+    if (auto* cell = as_cell(value)) return writer.write(cell->contents);
+    return writer.write(value);
+  }
+
+  // A rebuilt function and the rest of the frame would hold two cells where there was one: harmless only when neither
+  // assigns the variable any more.
+  std::optional<std::string> shared_cell(const RecipeWriter& writer, FrameEnd::Kind kind) {
+    if (kind == FrameEnd::Kind::kReturn) return std::nullopt;
+    for (size_t i = 0; i < frame_.locals.size(); ++i) {
+      if (!writer.shared_cells().contains(frame_.locals[i].get())) continue;
+      const std::string& name = function().code.local_names[i];
+      if (assigned_later(static_cast<int>(i)) || assigned_inside(function_code(state_.input.function), name))
+        return "variable `" + name + "` is shared with an inner function and assigned later";
+    }
+    return std::nullopt;
+  }
+
+  bool assigned_later(int local) const {
+    const auto& instructions = function().instructions;
+    return std::any_of(instructions.begin() + frame_.ip, instructions.end(), [&](const Instruction& i) {
+      return (i.opcode == Opcode::STORE_DEREF || i.opcode == Opcode::DELETE_DEREF) && i.arg == local;
+    });
+  }
+
+  // Some function nested in `code` assigns its free variable `name`.
+  bool assigned_inside(PyView code, const std::string& name) {
+    PyRef constants = code_constants(code);
+    for (Py_ssize_t i = 0; constants && i < PyTuple_GET_SIZE(constants.get()); ++i) {
+      PyView inner = PyTuple_GET_ITEM(constants.get(), i);
+      if (!PyCode_Check(inner)) continue;
+      auto decoded = state_.decode(inner);
+      if (!is_value(decoded)) return true;
+      const Function& nested = std::get<const DecodedCode*>(decoded)->function;
+      for (const Instruction& step : nested.instructions) {
+        if (step.opcode == Opcode::STORE_DEREF && nested.code.local_names[static_cast<size_t>(step.arg)] == name) return true;
+      }
+      if (assigned_inside(inner, name)) return true;
+    }
+    return false;
+  }
+
+  SourceId placeholder_source(NodeId node) const { return state_.placeholder_sources.at(node); }
+
+  void guard_shapes() {
+    const auto& facts = state_.graph.env.facts();
+    for (size_t i = 0; i < facts.size(); ++i) {
+      state_.set_place(facts[i].where);
+      Guard g;
+      g.kind = GuardKind::kShape;
+      g.fact = static_cast<int>(i);
+      state_.guard(std::move(g));
+    }
+  }
+
+  CaptureState state_;
+  const CapturePlan& plan_;
+  Activation frame_;
+};
+
+Capture skipped(const FrameInput& input, const std::string& why, Capture capture) {
+  Break reason;
+  reason.reason = BreakReason::kCannotResume;
+  reason.args = {short_repr(input.function), why};
+  capture.end.kind = FrameEnd::Kind::kSkip;
+  capture.end.reason = std::move(reason);
+  return capture;
+}
+
+}  // namespace
+
+Result<Capture> trace_frame(const FrameInput& input, const CaptureOptions& options) {
+  CapturePlan plan;
+  for (int attempt = 1; attempt <= options.limits.max_attempts; ++attempt) {
+    Attempt result = FrameTracer(input, options, plan).run();
+    if (auto* error = std::get_if<Error>(&result)) return std::move(*error);
+    if (auto* capture = std::get_if<Capture>(&result)) {
+      capture->attempts = attempt;
+      return std::move(*capture);
+    }
+    plan = std::move(std::get<Restart>(result).plan);
+  }
+  return skipped(input, fmt::format("capture did not settle in {} attempts", options.limits.max_attempts), Capture());
+}
+
+}  // namespace suture
