@@ -81,6 +81,9 @@ std::vector<OperandType> operand_types(const Call& call) {
 Result<OpTypes> types_of(Call& call, bool python) {
   if (call.attrs.dtype)
     return refused("dtype= of " + std::string(info(call.op()).numpy) + " is not compiled");
+  // np.clip makes an array of its first operand, which is then strong.
+  if (call.op() == OpId::kClip && is_weak(call.type(0).value_class))
+    return refused("np.clip of a Python number is not compiled");
   if (python) return resolve_python_types(call.op(), operand_types(call));
   SUTURE_TRY(types, resolve_types(call.op(), operand_types(call), std::nullopt));
   SUTURE_TRY_VOID(check_weak_operands(call, types.loop));
@@ -92,6 +95,17 @@ ValueClass class_of_rank0(const Call& call, const OpTypes& types, bool python) {
   if (python) return types.result_class;
   // np.where is not a ufunc: it keeps 0-d arrays.
   return call.op() == OpId::kWhere ? ValueClass::kArray : ValueClass::kNumpyScalar;
+}
+
+// np.round copies integers, calls rint for 0 decimals, and otherwise computes into a new array in C or F
+// order.
+Dims rounded_strides(Call& call) {
+  const TensorType& x = call.type(0);
+  bool copies = !is_float(x.dtype) && call.attrs.decimals >= 0;
+  if (copies) return like_strides(x, Order::kKeep, call.env());
+  if (call.attrs.decimals == 0)
+    return ufunc_result_strides(x.shape, std::span<const TensorType>(&x, 1), call.env());
+  return like_strides(x, Order::kAny, call.env());
 }
 
 bool float_to_int(DType from, DType to) { return is_float(from) && is_integer(to); }
@@ -134,7 +148,8 @@ Result<TensorType> infer_elementwise(Call& call) {
   out.dtype = types.result;
   SUTURE_TRY(shape, broadcast_shapes(shapes, call.env()));
   out.shape = std::move(shape);
-  out.strides = ufunc_result_strides(out.shape, operands, call.env());
+  out.strides = call.op() == OpId::kRound ? rounded_strides(call)
+                                          : ufunc_result_strides(out.shape, operands, call.env());
   if (out.shape.empty()) out.value_class = class_of_rank0(call, types, python);
   return out;
 }
