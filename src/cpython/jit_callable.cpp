@@ -56,7 +56,7 @@ PyObject* bind_and_call(JitCallableObject* self, const ParameterLayout& layout, 
 
 PyObject* callable_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* names) {
   JitCallableObject* self = as_callable(object);
-  if (self->state == nullptr || self->state->bypass) {
+  if (self->state == nullptr || self->state->bypassed()) {
     if (self->state) ++self->state->calls;
     return PyObject_Vectorcall(self->function, arguments, flags, names);
   }

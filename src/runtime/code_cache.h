@@ -1,8 +1,14 @@
 // CodeCache: the entries of one JitCallable, and what happens at a call.
 //
-// on_call: evaluate each entry's guards, newest hit first; on a hit run the entry; otherwise compile through
-// the CompileFn that the driver installed, unless the policy says skip. Entries are immutable; the list is
-// replaced as a whole.
+// How a call goes
+//   guards of each entry, last hit first -> hit: run the entry
+//                                        -> none: compile through the CompileFn that the driver installed
+//   While a compile is running, and after a skip, a call that no entry accepts runs the function itself. A
+//   function whose
+//   __code__ was replaced starts anew.
+// Invariants
+//   - Entries are immutable and stay alive while any call is running, also when reset() drops them meanwhile.
+//   - A Python exception leaves as it came; any other error of ours ends in a call of the function itself.
 #pragma once
 
 #include <functional>
@@ -14,12 +20,20 @@
 #include "cpython/jit_callable.h"
 #include "guard/guard_tree.h"
 #include "guard/recipe.h"
+#include "runtime/build_value.h"
 #include "runtime/compiled_graph.h"
 
 namespace suture {
 
+int64_t live_cache_entries() noexcept;  // for leak tests
+
 // A compiled variant of a frame.
 struct CacheEntry {
+  CacheEntry();
+  ~CacheEntry();
+  CacheEntry(const CacheEntry&) = delete;
+  CacheEntry& operator=(const CacheEntry&) = delete;
+
   int number = 0;  // compile number within the frame
   GuardTree guards;
   // Either: run the graph and build `value` directly (no Python bytecode runs) ...
@@ -30,6 +44,7 @@ struct CacheEntry {
   // ... or call the transformed function with the bound arguments.
   PyRef transformed;
   int64_t hits = 0;
+  ValuePlan value_plan;  // found when the entry is installed
 };
 
 struct FrameCounters {
@@ -55,23 +70,38 @@ class CodeCache : public FrameState {
   void clear() override;
 
   const std::vector<std::unique_ptr<CacheEntry>>& entries() const { return entries_; }
-  const FrameCounters& counters() const { return counters_; }
+  const FrameCounters& counters() const;
   int frame_id() const { return frame_id_; }
   const std::string& kind() const { return kind_; }
   const std::optional<std::string>& skip_reason() const { return skip_reason_; }
   void reset();
   // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and
   // first_ms.
-  void profile_when(const bool* on) { profiling_ = on; }
+  void profile_when(const bool* on) { profiling = on; }
 
  private:
-  const bool* profiling_ = nullptr;
+  class Running;
+  PyObject* dispatch(const FrameInput& input, Running& running);
+  CacheEntry* find(const FrameInput& input, GuardScratch& scratch);
+  PyObject* compile_and_run(const FrameInput& input, Running& running);
+  CacheEntry* install(std::unique_ptr<CacheEntry> entry);
+  void skip(std::string reason);
+  PyObject* run(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch);
+  PyObject* run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch);
+  void drop_entries();
+  void start_anew_after_new_code(PyView function);
+
   CompileFn compile_;
   int frame_id_;
-  std::string kind_;  // "function" | "resume" | "iteration" | "callee"
-  std::vector<std::unique_ptr<CacheEntry>> entries_;
-  FrameCounters counters_;
+  std::string kind_;                                  // "function" | "resume" | "iteration" | "callee"
+  std::vector<std::unique_ptr<CacheEntry>> entries_;  // in order of compilation
+  std::vector<CacheEntry*> order_;                    // last hit first
+  std::vector<std::unique_ptr<CacheEntry>> retired_;  // dropped while calls were running
+  std::unique_ptr<GuardScratch> scratch_;             // null while a call uses it
+  mutable FrameCounters counters_;
   std::optional<std::string> skip_reason_;
+  PyRef code_;  // the code object that the entries were compiled from
+  int running_ = 0;
   bool compiling_ = false;
 };
 

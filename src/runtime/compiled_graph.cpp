@@ -31,31 +31,13 @@ PyObject* graph_vectorcall(PyObject* object, PyObject* const* arguments, size_t 
     PyErr_SetString(PyExc_TypeError, "a compiled graph takes positional arguments only");
     return nullptr;
   }
-  if (self->launcher == nullptr) return PyObject_Vectorcall(self->callable, arguments, flags, nullptr);
+  const std::span<PyObject* const> inputs(arguments, static_cast<size_t>(PyVectorcall_NARGS(flags)));
+  if (self->launcher == nullptr) return run_foreign_graph(object, inputs).release();
   const size_t count = self->launcher->output_count();
   PyRef tuple = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
   if (!tuple) return nullptr;
   std::span<PyObject*> outputs(reinterpret_cast<PyTupleObject*>(tuple.get())->ob_item, count);
-  const std::span<PyObject* const> inputs(arguments, static_cast<size_t>(PyVectorcall_NARGS(flags)));
   return run_compiled_graph(object, inputs, outputs) ? tuple.release() : nullptr;
-}
-
-bool run_callable(PyView callable, std::span<PyObject* const> inputs, std::span<PyObject*> outputs) {
-  PyRef held = PyRef::borrow(callable);
-  PyRef result = PyRef::steal(PyObject_Vectorcall(callable, inputs.data(), inputs.size(), nullptr));
-  if (!result) return false;
-  PyRef items = PyRef::steal(
-      PySequence_Fast(result.get(), "a backend's callable must return a tuple of the graph outputs"));
-  if (!items) return false;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
-  if (count != static_cast<Py_ssize_t>(outputs.size())) {
-    PyErr_Format(PyExc_TypeError, "a backend's callable returned %zd outputs; the graph has %zd", count,
-                 static_cast<Py_ssize_t>(outputs.size()));
-    return false;
-  }
-  for (size_t i = 0; i < outputs.size(); ++i)
-    outputs[i] = PyRef::borrow(PySequence_Fast_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i))).release();
-  return true;
 }
 
 int graph_traverse(PyObject* object, visitproc visit, void* arg) {
@@ -158,7 +140,19 @@ PyRef make_compiled_graph(PyRef callable, std::string name) {
 bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs,
                         std::span<PyObject*> outputs) {
   CompiledGraphObject* self = as_graph(compiled_graph);
-  if (self->launcher == nullptr) return run_callable(self->callable, inputs, outputs);
+  if (self->launcher == nullptr) {
+    PyRef result = run_foreign_graph(compiled_graph, inputs);
+    if (!result) return false;
+    const Py_ssize_t count = PyTuple_GET_SIZE(result.get());
+    if (count != static_cast<Py_ssize_t>(outputs.size())) {
+      PyErr_Format(PyExc_TypeError, "the callable of graph %U returned %zd outputs; the graph has %zd",
+                   self->name, count, static_cast<Py_ssize_t>(outputs.size()));
+      return false;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+      outputs[i] = PyRef::borrow(PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i))).release();
+    return true;
+  }
   if (inputs.size() < self->launcher->input_count()) {
     PyErr_Format(PyExc_TypeError, "%U takes %zd inputs, got %zd", self->name,
                  static_cast<Py_ssize_t>(self->launcher->input_count()),
@@ -166,6 +160,18 @@ bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs
     return false;
   }
   return self->launcher->run(inputs, outputs);
+}
+
+PyRef run_foreign_graph(PyView compiled_graph, std::span<PyObject* const> inputs) {
+  CompiledGraphObject* self = as_graph(compiled_graph);
+  PyRef callable = PyRef::borrow(self->callable);
+  PyRef result = PyRef::steal(PyObject_Vectorcall(callable.get(), inputs.data(), inputs.size(), nullptr));
+  if (!result || PyTuple_Check(result.get())) return result;
+  if (PyList_Check(result.get())) return PyRef::steal(PyList_AsTuple(result.get()));
+  PyErr_Format(PyExc_TypeError,
+               "the callable of graph %U returned %s; it must return a tuple of the graph's outputs",
+               self->name, Py_TYPE(result.get())->tp_name);
+  return {};
 }
 
 int compiled_graph_output_count(PyView compiled_graph) noexcept {

@@ -49,6 +49,8 @@ PyRef make_compiled_graph(PyRef callable, std::string name);
 // New references into `outputs` (sized to the output count). False with an exception set on failure.
 bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs,
                         std::span<PyObject*> outputs);
+// The same for a foreign callable: the tuple of its outputs, or empty with an exception set.
+PyRef run_foreign_graph(PyView compiled_graph, std::span<PyObject* const> inputs);
 int compiled_graph_output_count(
     PyView compiled_graph) noexcept;      // -1: a foreign callable, known after its call
 int64_t live_compiled_graphs() noexcept;  // for leak tests

@@ -1,0 +1,278 @@
+// See code_cache.h.
+#include "runtime/code_cache.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "cpython/call_binding.h"
+#include "cpython/objects.h"
+
+namespace suture {
+
+namespace {
+
+int64_t live_entries = 0;
+
+// The objects of one call that must stay alive over the graph's run. Small calls need no allocation.
+class HeldObjects {
+ public:
+  explicit HeldObjects(size_t count) : count_(count) {
+    if (count > inline_.size()) heap_.resize(count);
+    slots_ = count > inline_.size() ? heap_.data() : inline_.data();
+  }
+  ~HeldObjects() {
+    for (size_t i = 0; i < count_; ++i) Py_XDECREF(slots_[i]);
+  }
+  HeldObjects(const HeldObjects&) = delete;
+  HeldObjects& operator=(const HeldObjects&) = delete;
+  std::span<PyObject*> span() { return {slots_, count_}; }
+  void hold(size_t index, PyView object) { slots_[index] = PyRef::borrow(object).release(); }
+  PyObject* operator[](size_t index) const { return slots_[index]; }
+
+ private:
+  std::array<PyObject*, 12> inline_{};
+  std::vector<PyObject*> heap_;
+  PyObject** slots_;
+  size_t count_;
+};
+
+bool fits(const CacheEntry& entry) {
+  for (RecipeId id : entry.input_recipes) {
+    if (id < 0 || static_cast<size_t>(id) >= entry.recipes.size()) return false;
+    const Recipe::Kind kind = entry.recipes[static_cast<size_t>(id)].kind;
+    if (kind != Recipe::Kind::kSource && kind != Recipe::Kind::kSymInt && kind != Recipe::Kind::kConstant)
+      return false;
+  }
+  const int outputs = entry.compiled_graph ? compiled_graph_output_count(entry.compiled_graph.get()) : 0;
+  for (const Recipe& recipe : entry.recipes)
+    if (recipe.kind == Recipe::Kind::kGraphOutput && outputs >= 0 && recipe.index >= outputs) return false;
+  return ValuePlan::unsupported(entry.recipes, entry.value).empty();
+}
+
+// An input of the graph: new reference, or empty when its source is gone.
+PyRef input_object(const CacheEntry& entry, RecipeId id, const FrameInput& input,
+                   const GuardScratch& scratch) {
+  const Recipe& recipe = entry.recipes[static_cast<size_t>(id)];
+  if (recipe.kind == Recipe::Kind::kConstant) return recipe.object;
+  if (recipe.kind == Recipe::Kind::kSymInt)
+    return PyRef::steal(PyLong_FromLongLong(recipe.sym.evaluate(scratch.symbols)));
+  return PyRef::borrow(fetch(entry.guards.set().sources, recipe.source, input));
+}
+
+// The outputs of another backend's callable, which may be fewer than the graph has.
+PyRef checked_foreign_outputs(const CacheEntry& entry, std::span<PyObject* const> inputs) {
+  PyRef outputs = run_foreign_graph(entry.compiled_graph.get(), inputs);
+  if (!outputs) return outputs;
+  for (const Recipe& recipe : entry.recipes) {
+    if (recipe.kind != Recipe::Kind::kGraphOutput || recipe.index < PyTuple_GET_SIZE(outputs.get())) continue;
+    PyErr_Format(PyExc_TypeError, "a backend's callable returned %zd outputs; output %d is needed",
+                 PyTuple_GET_SIZE(outputs.get()), recipe.index);
+    return {};
+  }
+  return outputs;
+}
+
+PyObject* run_eagerly(const FrameInput& input) { return call_with_bound(input.function, input.arguments); }
+
+int traverse_entry(const CacheEntry& entry, visitproc visit, void* arg) {
+  Py_VISIT(entry.compiled_graph.get());
+  Py_VISIT(entry.transformed.get());
+  for (const Recipe& recipe : entry.recipes) Py_VISIT(recipe.object.get());
+  return entry.guards.traverse(visit, arg);
+}
+
+}  // namespace
+
+CacheEntry::CacheEntry() { ++live_entries; }
+CacheEntry::~CacheEntry() { --live_entries; }
+int64_t live_cache_entries() noexcept { return live_entries; }
+
+// One call: its scratch, its share in keeping entries alive, and its time.
+class CodeCache::Running {
+ public:
+  explicit Running(CodeCache& cache) : cache_(cache), scratch(std::move(cache.scratch_)) {
+    if (!scratch) scratch = std::make_unique<GuardScratch>();
+    ++cache_.running_;
+    if (cache_.profiling && *cache_.profiling) begin_ = Clock::now();
+  }
+  ~Running() {
+    if (begin_ != Clock::time_point{}) {
+      const std::chrono::duration<double, std::milli> spent = Clock::now() - begin_;
+      (compiled ? cache_.counters_.first_ms : cache_.counters_.time_ms) += spent.count();
+    }
+    cache_.scratch_ = std::move(scratch);
+    // Freed entries may run code that comes back here: the list is emptied first.
+    if (--cache_.running_ == 0 && !cache_.retired_.empty()) auto freed = std::exchange(cache_.retired_, {});
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  CodeCache& cache_;
+  Clock::time_point begin_{};
+
+ public:
+  std::unique_ptr<GuardScratch> scratch;
+  bool compiled = false;
+};
+
+CodeCache::CodeCache(CompileFn compile, int frame_id, std::string kind)
+    : compile_(std::move(compile)), frame_id_(frame_id), kind_(std::move(kind)) {}
+
+const FrameCounters& CodeCache::counters() const {
+  counters_.calls = calls;
+  return counters_;
+}
+
+PyObject* CodeCache::on_call(PyView function, std::span<PyObject* const> bound) {
+  if (function_code(function) != code_.get()) start_anew_after_new_code(function);
+  Running running(*this);
+  return dispatch({function, bound}, running);
+}
+
+PyObject* CodeCache::dispatch(const FrameInput& input, Running& running) {
+  if (CacheEntry* entry = find(input, *running.scratch)) {
+    ++entry->hits;
+    ++counters_.hits;
+    return run(*entry, input, *running.scratch);
+  }
+  if (skip_reason_ || compiling_) return run_eagerly(input);
+  return compile_and_run(input, running);
+}
+
+CacheEntry* CodeCache::find(const FrameInput& input, GuardScratch& scratch) {
+  for (size_t i = 0; i < order_.size(); ++i) {
+    CacheEntry* entry = order_[i];
+    if (!entry->guards.matches(input, scratch)) continue;
+    if (i > 0)
+      std::rotate(order_.begin(), order_.begin() + static_cast<long>(i),
+                  order_.begin() + static_cast<long>(i) + 1);
+    return entry;
+  }
+  return nullptr;
+}
+
+PyObject* CodeCache::compile_and_run(const FrameInput& input, Running& running) {
+  struct Flag {
+    bool& value;
+    explicit Flag(bool& flag) : value(flag) { value = true; }
+    ~Flag() { value = false; }
+  };
+  running.compiled = true;
+  ++counters_.compiles;
+  if (!entries_.empty()) ++counters_.recompiles;
+  const PyRef code = code_;
+  Result<CompileOutcome> outcome = [&] {
+    Flag flag(compiling_);
+    return compile_(*this, input);
+  }();
+  if (!outcome.ok()) {
+    if (outcome.error().kind == ErrorKind::kPython && PyErr_Occurred()) return nullptr;
+    skip(outcome.error().message);
+    return run_eagerly(input);
+  }
+  // Python code that ran meanwhile may have replaced the function's code.
+  if (code.get() != code_.get()) return run_eagerly(input);
+  if (outcome->skip_reason) skip(*std::move(outcome->skip_reason));
+  CacheEntry* entry = outcome->entry ? install(std::move(outcome->entry)) : nullptr;
+  // An entry that does not accept its own call (an argument changed while it was compiled) is left for later
+  // calls.
+  if (entry == nullptr || !entry->guards.matches(input, *running.scratch)) return run_eagerly(input);
+  ++entry->hits;
+  return run(*entry, input, *running.scratch);
+}
+
+CacheEntry* CodeCache::install(std::unique_ptr<CacheEntry> entry) {
+  if (!entry->transformed) {
+    if (!fits(*entry)) {
+      skip("the compiled frame's value cannot be built");
+      return nullptr;
+    }
+    entry->value_plan = ValuePlan::of(entry->recipes, entry->value, entry->guards.set().sources);
+  }
+  entries_.push_back(std::move(entry));
+  order_.insert(order_.begin(), entries_.back().get());
+  return entries_.back().get();
+}
+
+// The entries that exist go on serving the calls they accept.
+void CodeCache::skip(std::string reason) {
+  skip_reason_ = std::move(reason);
+  bypass = entries_.empty();
+}
+
+PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
+  if (!entry.transformed) return run_graph(entry, input, scratch);
+  return call_with_bound(entry.transformed.get(), input.arguments);
+}
+
+PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
+  // Everything that comes from outside is fetched before the graph runs: the guards spoke about this moment.
+  HeldObjects inputs(entry.input_recipes.size());
+  for (size_t i = 0; i < entry.input_recipes.size(); ++i) {
+    PyRef object = input_object(entry, entry.input_recipes[i], input, scratch);
+    if (!object) return PyErr_Occurred() ? nullptr : run_eagerly(input);
+    inputs.span()[i] = object.release();
+  }
+  const ValuePlan& plan = entry.value_plan;
+  std::vector<PyRef> owned;
+  std::vector<PyObject*> built(plan.needs_slots ? entry.recipes.size() : 0);
+  for (RecipeId id : plan.sources) {
+    owned.push_back(PyRef::borrow(
+        fetch(entry.guards.set().sources, entry.recipes[static_cast<size_t>(id)].source, input)));
+    if (!owned.back()) return run_eagerly(input);
+    built[static_cast<size_t>(id)] = owned.back().get();
+  }
+  const int count = entry.compiled_graph ? compiled_graph_output_count(entry.compiled_graph.get()) : 0;
+  HeldObjects outputs(static_cast<size_t>(std::max(count, 0)));
+  std::span<PyObject* const> results = outputs.span();
+  PyRef foreign;
+  if (count < 0) {
+    foreign = checked_foreign_outputs(entry, inputs.span());
+    if (!foreign) return nullptr;
+    results = {reinterpret_cast<PyTupleObject*>(foreign.get())->ob_item,
+               static_cast<size_t>(PyTuple_GET_SIZE(foreign.get()))};
+  } else if (entry.compiled_graph &&
+             !run_compiled_graph(entry.compiled_graph.get(), inputs.span(), outputs.span())) {
+    return nullptr;
+  }
+  const BuildContext context{entry.recipes, entry.guards.set().sources, input, scratch.symbols, results,
+                             built};
+  return build_value(context, entry.value, owned).release();
+}
+
+void CodeCache::drop_entries() {
+  order_.clear();
+  auto dropped = std::exchange(entries_, {});
+  if (running_ > 0) std::ranges::move(dropped, std::back_inserter(retired_));
+}
+
+void CodeCache::start_anew_after_new_code(PyView function) {
+  if (code_) reset();
+  code_ = PyRef::borrow(function_code(function));
+}
+
+void CodeCache::reset() {
+  skip_reason_.reset();
+  bypass = false;
+  counters_ = {};
+  calls = 0;
+  drop_entries();
+}
+
+int CodeCache::traverse(visitproc visit, void* arg) {
+  Py_VISIT(code_.get());
+  for (const auto* list : {&entries_, &retired_})
+    for (const auto& entry : *list)
+      if (int stop = traverse_entry(*entry, visit, arg)) return stop;
+  return 0;
+}
+
+void CodeCache::clear() {
+  code_ = {};
+  drop_entries();
+}
+
+}  // namespace suture
