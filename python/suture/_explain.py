@@ -1,9 +1,9 @@
 """suture.explain: what was compiled, what was not, and why - from recorded events, never from guesses.
 
-    suture.explain(f)(x, 3)     runs f once through a compiled callable of its own; caches of the process stay untouched.
-                                The function really runs: what it prints or writes happens.
-    suture.explain(compiled)    explains what has been recorded so far, without running anything. The result can be called
-                                like the form above.
+suture.explain(f)(x, 3)     runs f once through a compiled callable of its own; caches of the process stay untouched.
+                            The function really runs: what it prints or writes happens.
+suture.explain(compiled)    explains what has been recorded so far, without running anything. The result can be called
+                            like the form above.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ def _table(head: list[str], rows: list[list[Any]]) -> str:
         return ""
     cells = "".join(f"<th style='text-align:left'>{escape(title)}</th>" for title in head)
     body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
     )
     return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
 

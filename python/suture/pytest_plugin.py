@@ -66,4 +66,6 @@ def _judge(records: list[dict[str, Any]], no_break: bool, limit: pytest.Mark | N
     recompiles = [record["fields"] for record in records if record["event"] == "recompile"]
     if limit is not None and len(recompiles) > limit.args[0]:
         lines = [f"{r['function']}: {'; '.join(r['failures'])}" for r in recompiles]
-        pytest.fail(f"{len(recompiles)} recompiles, at most {limit.args[0]} allowed:\n" + "\n".join(lines), pytrace=False)
+        pytest.fail(
+            f"{len(recompiles)} recompiles, at most {limit.args[0]} allowed:\n" + "\n".join(lines), pytrace=False
+        )

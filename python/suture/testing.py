@@ -139,9 +139,7 @@ def _compare(expected: Any, actual: Any, ulp: int, where: str) -> None:
             raise AssertionError(f"{where}: keys {list(actual)}, expected {list(expected)}")
         for key in expected:
             _compare(expected[key], actual[key], ulp, f"{where}[{key!r}]")
-    elif isinstance(expected, (np.ndarray, np.generic)):
-        _compare_arrays(np.asarray(expected), np.asarray(actual), ulp, where)
-    elif isinstance(expected, float):
+    elif isinstance(expected, (np.ndarray, np.generic, float)):
         _compare_arrays(np.asarray(expected), np.asarray(actual), ulp, where)
     elif type(expected).__eq__ is not object.__eq__ and expected != actual:
         raise AssertionError(f"{where}: {actual!r}, expected {expected!r}")

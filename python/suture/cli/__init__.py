@@ -1,0 +1,74 @@
+"""The command line: `suture <verb>` and `python -m suture <verb>`. One file per verb, each with a class Command.
+
+Human text goes to stderr, data (`--json`) to stdout. Exit codes: 0 healthy, 1 finding at or above --fail-on, 2 usage,
+3 the program failed, 4 a defect of Suture, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+OK, FINDING, USAGE, PROGRAM_FAILED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+# In the order in which a user meets them; each is a module of this package.
+VERBS = {
+    "check": "run a program and examine it: graph breaks, then recompiles, then kernels",
+    "explain": "run a program and explain each compiled function",
+    "run": "run a program with logs or a trace switched on",
+    "logs": "print the events of a recorded trace as logs",
+    "cache": "look at, verify or clear the disk cache",
+    "doctor": "say whether Suture can work here, and with which settings",
+}
+
+
+class Command(Protocol):
+    """What a verb's module offers as class Command."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+def _parser() -> argparse.ArgumentParser:
+    import suture
+
+    parser = argparse.ArgumentParser(
+        prog="suture", description="Suture compiles NumPy functions and tells what it did and why."
+    )
+    parser.add_argument("--version", action="version", version=f"suture {suture.__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, text in VERBS.items():
+        command = import_module(f"suture.cli.{name}").Command()
+        child = verbs.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog=getattr(command, "example", None),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(child)
+        child.set_defaults(command=command)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments: Any = _parser().parse_args(argv)
+    try:
+        return arguments.command.run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away, for example `| head`. Nothing more can be written.
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        print("suture: this is a defect of Suture; please report it with the lines above", file=sys.stderr)
+        return INTERNAL

@@ -1,0 +1,139 @@
+"""Running the user's program in this process, under observation.
+
+The program sees what `python program.py args` would give it: `__main__`, sys.argv, sys.path[0]. What it decorates is
+remembered with strong references, so that counters are still there when its module is gone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Outcome:
+    """How the program ended."""
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+        self.error = ""
+        self.interrupted = False
+        self.wall_ms = 0.0
+
+
+class Observation:
+    """Events and compiled callables of one run."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.compiled: list[Any] = []
+
+    def statuses(self) -> list[dict[str, Any]]:
+        from suture import _core
+
+        return [dict(_core.status(each)) for each in self.compiled]
+
+
+@contextmanager
+def observed() -> Iterator[Observation]:
+    """Everything that is compiled inside the block is recorded and timed."""
+    from suture import _api, _core
+
+    seen = Observation()
+    token = _core.subscribe(None, seen.lines.append)
+    _api.observers.append(seen.compiled.append)
+    _core.profile(True)
+    try:
+        yield seen
+    finally:
+        _core.profile(False)
+        _api.observers.pop()
+        _core.unsubscribe(token)
+
+
+@contextmanager
+def stdout_to_stderr(enabled: bool) -> Iterator[None]:
+    """With --json, stdout belongs to the JSON: what the program writes there, from C too, goes to stderr."""
+    if not enabled:
+        yield
+        return
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def run_program(path: str, args: list[str]) -> Outcome:
+    outcome = Outcome()
+    saved_argv, saved_path = sys.argv, list(sys.path)
+    sys.argv = [path, *args]
+    sys.path[0:1] = [os.path.dirname(os.path.abspath(path))]
+    start = time.perf_counter()
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as stop:
+        _record_exit(outcome, stop)
+    except KeyboardInterrupt:
+        outcome.interrupted, outcome.exit_code, outcome.error = True, 130, "KeyboardInterrupt"
+    except BaseException as error:
+        outcome.exit_code = 1
+        outcome.error = "".join(traceback.format_exception_only(error)).strip()
+        _print_traceback(error, path)
+    finally:
+        outcome.wall_ms = (time.perf_counter() - start) * 1e3
+        sys.argv, sys.path[:] = saved_argv, saved_path
+        sys.stdout.flush()
+    return outcome
+
+
+def _record_exit(outcome: Outcome, stop: SystemExit) -> None:
+    if stop.code is None:
+        return
+    if isinstance(stop.code, int):
+        outcome.exit_code = stop.code
+    else:
+        print(stop.code, file=sys.stderr)
+        outcome.exit_code = 1
+    if outcome.exit_code:
+        outcome.error = f"SystemExit: {stop.code}"
+
+
+def _print_traceback(error: BaseException, path: str) -> None:
+    """The user's traceback starts in the user's file, as without us. A program that does not compile has no such frame."""
+    frames = error.__traceback__
+    while frames is not None and os.path.abspath(frames.tb_frame.f_code.co_filename) != os.path.abspath(path):
+        frames = frames.tb_next
+    traceback.print_exception(type(error), error, frames)
+
+
+def add_program_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the Python program to run")
+    parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="arguments of the program")
+
+
+def program_args(arguments: argparse.Namespace) -> list[str]:
+    """Arguments may be separated by --, which is ours and not the program's."""
+    args: list[str] = arguments.args
+    return args[1:] if args[:1] == ["--"] else args
+
+
+def check_file(path: str) -> str:
+    """A sentence about what is wrong with the path, or ""."""
+    if os.path.isdir(path):
+        return f"{path} is a directory"
+    try:
+        with open(path, "rb"):
+            return ""
+    except OSError as error:
+        return f"{path}: {error.strerror}"

@@ -1,0 +1,112 @@
+"""suture check FILE: the clinic. Runs the program here, watches it, and prints findings in the order breaks, recompiles,
+kernels. With --compare the program runs a second time, in a child process with SUTURE_DISABLE=1, for the times under NumPy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from suture.cli import USAGE
+from suture.cli._program import (
+    Observation,
+    Outcome,
+    add_program_arguments,
+    check_file,
+    observed,
+    program_args,
+    run_program,
+    stdout_to_stderr,
+)
+
+
+class Command:
+    example = "example: suture check --compare examples/terrain.py"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="print the report as one line of JSON on stdout; what the program prints goes to stderr then",
+        )
+        parser.add_argument(
+            "--fail-on",
+            choices=["note", "warning", "error", "never"],
+            default="warning",
+            help="exit with 1 when a finding is at least this severe (default: warning)",
+        )
+        parser.add_argument(
+            "--compare", action="store_true", help="run the program again under plain NumPy and compare the times"
+        )
+        parser.add_argument("--quiet", action="store_true", help="no text, only the exit code (and --json)")
+        add_program_arguments(parser)
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        if problem := check_file(arguments.file):
+            print(f"suture check: {problem}", file=sys.stderr)
+            return USAGE
+        args = program_args(arguments)
+        with stdout_to_stderr(arguments.json):
+            with observed() as seen:
+                outcome = run_program(arguments.file, args)
+        facts = _facts(arguments, outcome)
+        if arguments.compare and not outcome.exit_code:
+            facts |= _measure_baseline(arguments.file, args)
+        report = examine(seen, facts)
+        if arguments.json:
+            print(json.dumps(report))
+        if not arguments.quiet:
+            from suture.cli._report import print_report
+
+            print_report(report, sys.stderr)
+        return report["exit_code"]
+
+
+def _facts(arguments: argparse.Namespace, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "program": arguments.file,
+        "fail_on": arguments.fail_on,
+        "wall_ms": outcome.wall_ms,
+        "program_exit_code": outcome.exit_code,
+        "error": outcome.error,
+        "interrupted": outcome.interrupted,
+    }
+
+
+def examine(seen: Observation, facts: dict[str, Any]) -> dict[str, Any]:
+    """The report of a run, schema suture.check/1."""
+    from suture import _toolbox
+    from suture._events import source_line
+
+    return json.loads(_toolbox.clinic_json(seen.lines, json.dumps(seen.statuses()), json.dumps(facts), source_line))
+
+
+def _measure_baseline(path: str, args: list[str]) -> dict[str, Any]:
+    """Facts of the same program under NumPy; empty when it fails there, which is said."""
+    handle, out = tempfile.mkstemp(suffix=".json")
+    os.close(handle)
+    quiet = ("SUTURE_LOGS", "SUTURE_TRACE", "SUTURE_LOGS_OUT")
+    environment = {name: value for name, value in os.environ.items() if name not in quiet} | {"SUTURE_DISABLE": "1"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "suture.cli._baseline", out, path, *args],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        with open(out, encoding="utf-8") as file:
+            text = file.read()
+    finally:
+        os.unlink(out)
+    result = json.loads(text) if done.returncode == 0 and text else {"exit_code": done.returncode or 1}
+    if result["exit_code"]:
+        print(f"suture check: the run under NumPy ended with {result['exit_code']}; no comparison", file=sys.stderr)
+        return {}
+    return {"baseline_ms": result["wall_ms"], "baseline": result["statuses"]}

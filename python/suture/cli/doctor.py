@@ -1,0 +1,112 @@
+"""suture doctor: can Suture work here? Versions, compiler, cache directory, and every option that is not at its default."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from typing import Any
+
+from suture.cli import FINDING, OK
+
+
+class Command:
+    example = "example: suture doctor --json"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
+        parser.add_argument("--config", action="store_true", help="list every option with its value and origin")
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        facts = _facts()
+        problems = _problems(facts)
+        if arguments.json:
+            print(json.dumps({"schema": "suture.doctor/1", **facts, "problems": problems}))
+        else:
+            _print(facts, problems, arguments.config)
+        return FINDING if problems else OK
+
+
+def _facts() -> dict[str, Any]:
+    import numpy
+
+    from suture import _core, cache, config
+
+    return {
+        "suture": _core.version,
+        "python": platform.python_version(),
+        "python_supported": _core.supported_python(),
+        "python_versions": _core.supported_versions(),
+        "numpy": numpy.__version__,
+        "machine": platform.machine(),
+        "system": platform.platform(),
+        "compiler": _compiler_works(),
+        "cache": cache.info(),
+        "options": [
+            {"name": option.name, "value": getattr(config, option.name), "origin": _origin(option), "doc": option.doc}
+            for option in config.options()
+        ],
+        "option_problems": _core.option_problems(),
+    }
+
+
+def _origin(option: Any) -> str:
+    from suture import config
+
+    if option.env and option.env in os.environ:
+        return option.env
+    return "default" if getattr(config, option.name) == option.default else "set"
+
+
+def _compiler_works() -> dict[str, str]:
+    """Compiles and runs one tiny function: the only answer that counts."""
+    import numpy as np
+
+    from suture import _core, compile
+
+    def probe(x: Any) -> Any:
+        return x * 2 + 1
+
+    compiled = compile(probe)
+    try:
+        compiled(np.ones(3))
+    except Exception as error:
+        return {"works": "no", "tool": "", "problem": repr(error)}
+    for line in _core.explain_records(compiled):
+        event = json.loads(line)
+        if event["event"] == "kernel_compiled":
+            return {"works": "yes", "tool": event["fields"].get("tool", ""), "problem": ""}
+    status = _core.status(compiled)
+    return {"works": "no", "tool": "", "problem": status["reason"] or "nothing was compiled"}
+
+
+def _problems(facts: dict[str, Any]) -> list[str]:
+    problems = list(facts["option_problems"])
+    if not facts["python_supported"]:
+        versions = ", ".join(facts["python_versions"])
+        problems.append(f"Python {facts['python']} has no opcode tables; functions are compiled with {versions}")
+    elif facts["compiler"]["works"] != "yes":
+        problems.append(f"no kernel could be compiled: {facts['compiler']['problem']}")
+    if facts["cache"]["problem"]:
+        problems.append(f"the cache directory {facts['cache']['directory']} is not used: {facts['cache']['problem']}")
+    return problems
+
+
+def _print(facts: dict[str, Any], problems: list[str], everything: bool) -> None:
+    def say(name: str, text: object) -> None:
+        print(f"{name:<12} {text}", file=sys.stderr)
+
+    say("suture", facts["suture"])
+    say("python", f"{facts['python']} ({'supported' if facts['python_supported'] else 'not supported'})")
+    say("numpy", facts["numpy"])
+    say("system", facts["system"])
+    say("compiler", facts["compiler"]["tool"] or "none")
+    say("cache", f"{facts['cache']['directory'] or 'off'} ({facts['cache']['kernels']} kernels)")
+    for option in facts["options"]:
+        if everything or option["origin"] != "default":
+            say("option", f"{option['name']} = {option['value']!r} ({option['origin']})  {option['doc']}")
+    for problem in problems:
+        say("problem", problem)
+    say("verdict", "problems" if problems else "healthy")

@@ -1,0 +1,48 @@
+"""suture run FILE: runs the program with logs, a trace or options switched on. Exit code 3 when the program fails."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from suture.cli import INTERRUPTED, OK, PROGRAM_FAILED, USAGE
+from suture.cli._program import add_program_arguments, check_file, program_args, run_program, stdout_to_stderr
+
+
+class Command:
+    example = "example: suture run --logs graph_breaks,recompiles program.py"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--logs", metavar="SETTINGS", default="", help="as SUTURE_LOGS; 'help' lists the names")
+        parser.add_argument("--trace", metavar="DIR", default="", help="write all events to a file in this directory")
+        parser.add_argument("--disable", action="store_true", help="run everything in the interpreter")
+        parser.add_argument("--json", action="store_true", help="print how the program ended as JSON on stdout")
+        add_program_arguments(parser)
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        if problem := check_file(arguments.file) or self._switch_on(arguments):
+            print(f"suture run: {problem}", file=sys.stderr)
+            return USAGE
+        with stdout_to_stderr(arguments.json):
+            outcome = run_program(arguments.file, program_args(arguments))
+        if arguments.json:
+            ended = {"exit_code": outcome.exit_code, "error": outcome.error, "wall_ms": outcome.wall_ms}
+            print(json.dumps({"schema": "suture.run/1", **ended}))
+        if outcome.interrupted:
+            return INTERRUPTED
+        return PROGRAM_FAILED if outcome.exit_code else OK
+
+    def _switch_on(self, arguments: argparse.Namespace) -> str:
+        from suture import config
+
+        try:
+            if arguments.logs:
+                config.logs = arguments.logs
+        except ValueError as error:
+            return str(error)
+        if arguments.trace:
+            config.trace = arguments.trace
+        if arguments.disable:
+            config.disable = True
+        return ""
