@@ -29,6 +29,7 @@ Result<std::string> KernelWriter::run() {
     names_.reserve(index_.back());
   }
   assign_levels();
+  SUTURE_TRY_VOID(check_levels());
   value_.assign(nest_.exprs.size(), "");
 
   write_header();
@@ -110,6 +111,16 @@ void KernelWriter::assign_levels() {
   }
   for (const Store& store : nest_.stores)
     store_level_.push_back(std::max(level_[store.value], access_level(store.access)));
+}
+
+// A law of fused nests: what runs per element never waits for a reduction.
+Status KernelWriter::check_levels() const {
+  bool broken = false;
+  for (const Store& store : nest_.stores) broken = broken || (late_[store.value] && !store.after_reduction);
+  for (const Reduction& reduction : nest_.reductions) broken = broken || late_[reduction.value];
+  if (broken)
+    return Error::internal("codegen", "an element of " + group_.name + " depends on its own reduction");
+  return ok_status();
 }
 
 std::string KernelWriter::cpp(const SymInt& value) const {

@@ -34,6 +34,7 @@ class KernelWriter {
   void collect_arguments();
   void collect_symbols();
   void assign_levels();
+  Status check_levels() const;
   std::string parameter(BufferId id) const;
   void write_header();
   void write_entry();

@@ -31,8 +31,10 @@ std::vector<bool> kept_mask(const Nest& nest) {
   return kept;
 }
 
+// A producer of one element that needs no reduction: it can run before the loops.
 bool single_element(const Nest& nest) {
-  return std::all_of(nest.extents.begin(), nest.extents.end(), [](const SymInt& n) { return n == kOne; });
+  return nest.reductions.empty() &&
+         std::all_of(nest.extents.begin(), nest.extents.end(), [](const SymInt& n) { return n == kOne; });
 }
 
 // How the two nests are put together.
