@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <tuple>
 
 #include "ops/promotion.h"
 #include "passes/rewriter.h"
@@ -48,6 +49,7 @@ class CastInserter {
 
   // Copies the node with the operands from `first` on converted to `dtype`.
   Status copy_with(const Node& node, size_t first, DType dtype) {
+    python_ = has_python_semantics(rewriter_.old(), node);
     std::vector<NodeId> operands = rewriter_.mapped_operands(node);
     for (size_t i = first; i < operands.size(); ++i) {
       SUTURE_TRY(converted, convert(operands[i], dtype));
@@ -69,6 +71,7 @@ class CastInserter {
     }
     SUTURE_TRY(loop, loop_dtype(node));
     if (rule != TypeRule::Where) return copy_with(node, 0, loop);
+    python_ = false;
     std::vector<NodeId> operands = rewriter_.mapped_operands(node);
     for (size_t i = 0; i < operands.size(); ++i) {
       SUTURE_TRY(converted, convert(operands[i], i == 0 ? DType::kBool : loop));
@@ -84,6 +87,7 @@ class CastInserter {
       rewriter_.copy(node);
       return ok_status();
     }
+    python_ = false;
     SUTURE_TRY(loop, loop_dtype(node));
     const bool buffered = rewriter_.type(operand).dtype != loop;
     SUTURE_TRY(converted, convert(operand, loop));
@@ -108,31 +112,47 @@ class CastInserter {
 
   Result<NodeId> convert(NodeId value, DType dtype) {
     if (rewriter_.type(value).dtype == dtype) return value;
-    if (!rewriter_.type(value).scalar()) return convert_fresh(value, dtype);
-    const auto key = std::make_pair(value, dtype);
+    if (!rewriter_.type(value).scalar()) return rewriter_.cast(value, dtype);
+    const auto key = std::make_tuple(value, dtype, python_);
     if (auto found = done_.find(key); found != done_.end()) return found->second;
-    SUTURE_TRY(converted, convert_fresh(value, dtype));
+    SUTURE_TRY(converted, convert_scalar_node(value, dtype));
     done_.emplace(key, converted);
     return converted;
   }
 
-  Result<NodeId> convert_fresh(NodeId value, DType dtype) {
+  // An operator between Python numbers stays one: its operands remain Python numbers.
+  ValueClass converted_class(DType dtype) const {
+    if (!python_) return ValueClass::kNumpyScalar;
+    if (is_bool(dtype)) return ValueClass::kPyBool;
+    return is_float(dtype) ? ValueClass::kPyFloat : ValueClass::kPyInt;
+  }
+
+  Result<NodeId> convert_scalar_node(NodeId value, DType dtype) {
     if (auto scalar = constant_of(rewriter_.node(value))) {
       if (auto converted = convert_scalar(*scalar, dtype)) {
-        return rewriter_.constant(*converted, ValueClass::kNumpyScalar, dtype);
+        return rewriter_.constant(*converted, converted_class(dtype), dtype);
       }
     }
-    const bool through_double =
-        rewriter_.type(value).value_class == ValueClass::kPyInt && dtype == DType::kFloat32;
-    if (!through_double) return rewriter_.cast(value, dtype);
-    SUTURE_TRY(wide, rewriter_.cast(value, DType::kFloat64));
-    return rewriter_.cast(wide, dtype);
+    const bool weak_int = rewriter_.type(value).value_class == ValueClass::kPyInt;
+    if (weak_int && dtype == DType::kFloat32) {
+      SUTURE_TRY(wide, scalar_cast(value, DType::kFloat64));
+      value = wide;
+    }
+    return scalar_cast(value, dtype);
+  }
+
+  Result<NodeId> scalar_cast(NodeId value, DType dtype) {
+    Attrs attrs;
+    attrs.dtype = dtype;
+    attrs.value_class = converted_class(dtype);
+    return rewriter_.add(OpId::kCast, {value}, std::move(attrs));
   }
 
   Rewriter rewriter_;
   // Scalars converted already. Arrays are not shared: a store may come between (common_subexpressions looks
   // into that).
-  std::map<std::pair<NodeId, DType>, NodeId> done_;
+  std::map<std::tuple<NodeId, DType, bool>, NodeId> done_;
+  bool python_ = false;  // the node being lowered follows Python's rules, not NumPy's
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ bool starts_at_zero(const Node& node) {
 
 // The same elements in the same places: equal extents and strides, from the first element on.
 bool shows_all(const Node& view, const TensorType& base) {
-  return starts_at_zero(view) && same_value_type(view.type, base) && view.type.strides == base.strides;
+  return !view.attrs.copies && starts_at_zero(view) && same_value_type(view.type, base) &&
+         view.type.strides == base.strides;
 }
 
 std::vector<int> compose(const std::vector<int>& inner, const std::vector<int>& outer) {
@@ -34,7 +35,7 @@ bool reshapes_in_one_step(const TensorType& base, const Node& view, ShapeEnv env
 }
 
 bool merges(const Graph& graph, const Node& outer, const Node& inner) {
-  if (outer.op != inner.op) return false;
+  if (outer.op != inner.op || outer.attrs.copies || inner.attrs.copies) return false;
   if (outer.op == OpId::kTranspose) return true;
   return outer.op == OpId::kReshape &&
          reshapes_in_one_step(graph.node(inner.operands[0]).type, outer, graph.env);

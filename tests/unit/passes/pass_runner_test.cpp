@@ -1,0 +1,115 @@
+#include "passes/pass_runner.h"
+
+#include <gmock/gmock.h>
+
+#include "pass_testing.h"
+
+namespace suture {
+namespace {
+
+using namespace test;
+using ::testing::HasSubstr;
+
+Graph seed() {
+  return captured(R"(
+    x = placeholder() : f64[4]
+    sin = sin(x) : f64[4]
+    one = constant() {value=1} : py_int
+    add = add(sin, one) : f64[4] ; "+"
+    sum = sum(add) {axes=[0], all_axes=true} : f64 scalar
+    zero = constant() {value=0} : py_int
+    gt = gt(sum, zero) : bool scalar ; ">"
+    inputs x
+    return gt, add)");
+}
+
+TEST(PassRunner, LowersTheSeedAndReportsEveryPassInOrder) {
+  Graph graph = seed();
+  auto reports = run_pipeline(graph, {});
+  ASSERT_TRUE(reports.ok()) << reports.error().message;
+  std::vector<std::string> names;
+  for (const PassReport& report : *reports) names.push_back(report.name);
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("decompose", "insert_casts", "fold_casts", "fold_constants",
+                                     "simplify_views", "common_subexpressions", "eliminate_dead_nodes"));
+  EXPECT_EQ(graph.level, Graph::Level::kLowered);
+  EXPECT_EQ(lines_of(graph), plain_lines(R"(
+    x = placeholder() : f64[4]
+    sin = sin(x) : f64[4]
+    constant = constant() {value=1.0} : f64 scalar
+    add = add(sin, constant) : f64[4]
+    sum = sum(add) {axes=[0], all_axes=true} : f64 scalar
+    constant_1 = constant() {value=0.0} : f64 scalar
+    gt = gt(sum, constant_1) : bool scalar
+    return gt, add)"));
+}
+
+TEST(PassRunner, SkipsAPassByName) {
+  Graph graph = seed();
+  auto reports = run_pipeline(graph, {.skip = {"eliminate_dead_nodes"}});
+  ASSERT_TRUE(reports.ok());
+  EXPECT_TRUE(reports->back().skipped);
+  EXPECT_THAT(lines_of(graph), HasSubstr("zero = constant"));
+}
+
+TEST(PassRunner, RefusesToSkipARequiredPass) {
+  Graph graph = seed();
+  auto reports = run_pipeline(graph, {.skip = {"insert_casts"}});
+  ASSERT_TRUE(reports.ok());
+  EXPECT_FALSE((*reports)[1].skipped);
+  EXPECT_EQ(graph.level, Graph::Level::kLowered);
+}
+
+TEST(PassRunner, KeepsTheTextAfterEachPassWhenAsked) {
+  Graph graph = seed();
+  auto reports = run_pipeline(graph, {.keep_text = true});
+  ASSERT_TRUE(reports.ok());
+  EXPECT_EQ(reports->back().text, to_text(graph));
+}
+
+Result<bool> drops_output(Graph& graph) {
+  graph.outputs.pop_back();
+  return true;
+}
+Result<bool> hides_a_change(Graph& graph) {
+  graph.outputs.pop_back();
+  return false;
+}
+Result<bool> boasts(Graph&) { return true; }
+Result<bool> breaks_a_law(Graph& graph) {
+  graph.nodes[1].operands[0] = 5;
+  return true;
+}
+
+std::string failure_of(Result<bool> (*run)(Graph&), const std::vector<std::string>& skip = {}) {
+  Graph graph = seed();
+  const PassInfo passes[] = {{"first", "", drops_output, false}, {"second", "", run, false}};
+  auto reports = run_passes(graph, passes, {.skip = skip});
+  return reports.ok() ? "" : reports.error().message;
+}
+
+TEST(PassRunner, CatchesAPassThatHidesAChange) {
+  EXPECT_THAT(failure_of(hides_a_change), HasSubstr("changed the graph but claims it did not"));
+}
+
+TEST(PassRunner, CatchesAPassThatClaimsAChangeItDidNotMake) {
+  EXPECT_THAT(failure_of(boasts), HasSubstr("left the graph as it was"));
+}
+
+TEST(PassRunner, VerifiesAfterAChangeAndNamesThePassAndTheNextStep) {
+  EXPECT_THAT(failure_of(breaks_a_law), HasSubstr("pass second"));
+  EXPECT_THAT(failure_of(breaks_a_law), HasSubstr("SUTURE_SKIP_PASSES=second:1"));
+}
+
+TEST(PassRunner, SkipsOneOccurrenceOfARepeatedPass) {
+  Graph graph = seed();
+  const PassInfo passes[] = {{"drop", "", drops_output, false}, {"drop", "", drops_output, false}};
+  auto reports = run_passes(graph, passes, {.skip = {"drop:2"}});
+  ASSERT_TRUE(reports.ok());
+  EXPECT_FALSE((*reports)[0].skipped);
+  EXPECT_TRUE((*reports)[1].skipped);
+  EXPECT_EQ(graph.outputs.size(), 1u);
+}
+
+}  // namespace
+}  // namespace suture
