@@ -13,6 +13,7 @@ from suture import _toolbox
 
 # First word of a line (after its indentation) -> style.
 _STYLES = {
+    "Station": "bold blue",
     "error": "bold red",
     "warning": "bold yellow",
     "note": "cyan",
@@ -48,5 +49,5 @@ def _print_styled(text: str, stream: TextIO) -> None:
     console = Console(file=stream, force_terminal=True, highlight=False, soft_wrap=True)
     for line in text.splitlines():
         word = line.split(maxsplit=1)[0] if line.strip() else ""
-        style = "bold blue" if line[:1].isdigit() else _STYLES.get(word, "")
+        style = _STYLES.get(word, "")
         console.print(Text(line, style=style))

@@ -1,6 +1,6 @@
 // The report as plain text, made from its JSON, so that a saved report prints like a fresh one.
 //
-//   1 breaks: 1 finding
+//   Station 1, graph breaks (how many graphs are there?): 1 finding
 //     warning SB101 Graph break: Data-dependent branching
 //       in f, prog.py:21
 //       ...
@@ -14,9 +14,9 @@ namespace suture::toolbox {
 namespace {
 
 constexpr std::pair<const char*, const char*> kStations[] = {
-    {"breaks", "graph breaks: how many graphs are there"},
-    {"recompiles", "recompiles: how often is a graph paid for"},
-    {"kernels", "kernels: what was generated, and is it faster"},
+    {"breaks", "graph breaks (how many graphs are there?)"},
+    {"recompiles", "recompiles (how often is each graph paid for?)"},
+    {"kernels", "kernels (what was generated, and is it faster?)"},
     {"crash", "crashes"},
 };
 
@@ -63,7 +63,8 @@ void write_stations(std::string& out, const JsonObject& report) {
     int64_t count = count_in(report, station);
     bool always = ++number <= 3;
     if (!count && !always) continue;
-    out += fmt::format("\n{} {}: {}\n", number, title, count ? count_of(count, "finding") : "nothing found");
+    out += fmt::format("\nStation {}, {}: {}\n", number, title,
+                       count ? count_of(count, "finding") : "nothing found");
     json_objects(report, "findings", [&, station = station](const JsonObject& finding) {
       if (json_str(finding, "station") == station) write_finding(out, finding);
     });

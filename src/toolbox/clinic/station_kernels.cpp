@@ -11,7 +11,8 @@ namespace suture::toolbox {
 namespace {
 
 constexpr int64_t kManyReplays = 10;
-constexpr double kSlower = 0.95;  // below this the difference is more than noise
+constexpr double kSlower = 0.95;   // below this the difference is more than noise
+constexpr double kNoticeable = 1;  // milliseconds over the whole run
 
 Finding slower_finding(const FunctionRow& row) {
   Finding finding;
@@ -24,6 +25,7 @@ Finding slower_finding(const FunctionRow& row) {
   finding.why =
       "The arrays are so small, or the breaks so many, that calling costs more than computing saves.";
   finding.cost_ms = (row.call_ms - row.numpy_call_ms) * static_cast<double>(row.calls);
+  if (finding.cost_ms < kNoticeable) finding.severity = Severity::kNote;
   finding.evidence.push_back(fmt::format("{:.4f} ms per call compiled, {:.4f} ms per call under NumPy, {}",
                                          row.call_ms, row.numpy_call_ms, count_of(row.calls, "call")));
   finding.advice.push_back(row.breaks

@@ -147,8 +147,8 @@ TEST(Clinic, text_walks_the_stations_in_order) {
   ASSERT_TRUE(json.ok());
   auto text = clinic_text(*json);
   ASSERT_TRUE(text.ok());
-  size_t breaks = text->find("\n1 graph breaks"), recompiles = text->find("\n2 recompiles"),
-         kernels = text->find("\n3 kernels");
+  size_t breaks = text->find("\nStation 1, graph breaks"), recompiles = text->find("\nStation 2, recompiles"),
+         kernels = text->find("\nStation 3, kernels");
   EXPECT_LT(breaks, recompiles);
   EXPECT_LT(recompiles, kernels);
   EXPECT_THAT(*text,

@@ -1,0 +1,204 @@
+"""suture check and its neighbours on the command line: output streams, exit codes, the report."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+PROGRAM_OUTPUT_LINES = 3
+
+
+def check(run_python, *arguments, **environment):
+    return run_python("-m", "suture", "check", *arguments, **environment)
+
+
+def test_the_seed_has_one_break_finding_and_recompiles_as_notes(run_python, seed_program):
+    done = check(run_python, "--json", str(seed_program))
+    report = json.loads(done.stdout)
+    assert report["schema"] == "suture.check/1" and report["verdict"] == "findings"
+    assert done.returncode == report["exit_code"] == 1
+    breaks = [finding for finding in report["findings"] if finding["station"] == "breaks"]
+    assert [(f["id"], f["severity"], f["line"]) for f in breaks] == [("SB101", "warning", 8)]
+    assert breaks[0]["file"] == str(seed_program) and "np.where" in breaks[0]["advice"]
+    assert breaks[0]["cost_ms"] > 0
+    recompiles = [finding for finding in report["findings"] if finding["station"] == "recompiles"]
+    assert {finding["severity"] for finding in recompiles} == {"note"} and len(recompiles) == 2
+    for finding in report["findings"]:
+        assert {"station", "id", "function", "file", "line", "what", "why", "cost_ms", "advice"} <= set(finding)
+
+
+def test_functions_and_kernels_are_listed(run_python, seed_program):
+    report = json.loads(check(run_python, "--json", str(seed_program)).stdout)
+    (row,) = report["functions"]
+    assert row["function"] == "f" and row["calls"] == 3 and row["graphs"] == 2 and row["ops"] == 7
+    assert row["breaks"] == 1 and row["recompiles"] == 2 and not row["skipped"]
+    names = {kernel["name"] for kernel in report["kernels"]}
+    assert {"cpp_fused_add_gt_sin_sum_0", "cpp_fused_maximum_mul_0"} <= names
+    assert all(kernel["path"] and kernel["lines"] for kernel in report["kernels"])
+
+
+def test_text_goes_to_stderr_and_the_program_keeps_its_stdout(run_python, seed_program):
+    done = check(run_python, str(seed_program))
+    assert len(done.stdout.splitlines()) == PROGRAM_OUTPUT_LINES
+    stations = [
+        done.stderr.index(f"Station {n}, {name}")
+        for n, name in ((1, "graph breaks"), (2, "recompiles"), (3, "kernels"))
+    ]
+    assert stations == sorted(stations)
+    assert "if y.sum() > 0:" in done.stderr and "^^^" in done.stderr and "verdict   findings" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_json_on_stdout_is_json_only(run_python, seed_program):
+    done = check(run_python, "--json", "--quiet", str(seed_program))
+    json.loads(done.stdout)
+    assert len(done.stderr.splitlines()) == PROGRAM_OUTPUT_LINES
+
+
+def test_colour_follows_the_environment(run_python, seed_program):
+    assert "\x1b[" in check(run_python, str(seed_program), FORCE_COLOR="1").stderr
+    assert "\x1b[" not in check(run_python, str(seed_program), FORCE_COLOR="1", NO_COLOR="1").stderr
+
+
+def test_a_healthy_program_exits_with_0(run_python, write_program):
+    program = write_program(
+        "import numpy as np, suture\n"
+        "@suture.compile\n"
+        "def f(x): return np.exp(x) + 1\n"
+        "for _ in range(3): f(np.ones(8))\n"
+    )
+    done = check(run_python, "--json", str(program))
+    report = json.loads(done.stdout)
+    assert (report["verdict"], done.returncode) == ("healthy", 0)
+    assert report["functions"][0]["graphs"] == 1
+
+
+@pytest.mark.parametrize(("level", "code"), [("note", 1), ("warning", 1), ("error", 0), ("never", 0)])
+def test_fail_on_decides_the_exit_code(run_python, seed_program, level, code):
+    assert check(run_python, "--quiet", "--fail-on", level, str(seed_program)).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "error"),
+    [
+        ("raise KeyError('x')\n", 1, "KeyError: 'x'"),
+        ("import sys; sys.exit(7)\n", 7, "SystemExit: 7"),
+        ("import sys; sys.exit('bye')\n", 1, "SystemExit: bye"),
+        ("def (:\n", 1, "SyntaxError"),
+    ],
+)
+def test_a_failing_program_is_3_with_its_own_code_and_error_in_the_report(run_python, write_program, text, code, error):
+    done = check(run_python, "--json", str(write_program(text)))
+    report = json.loads(done.stdout)
+    assert done.returncode == 3 and report["verdict"] == "failed"
+    assert report["program_exit_code"] == code and error in report["error"]
+    assert "runpy" not in done.stderr
+
+
+def test_exit_0_of_the_program_is_no_failure(run_python, write_program):
+    assert check(run_python, "--quiet", str(write_program("import sys; sys.exit(0)\n"))).returncode == 0
+
+
+def test_an_interrupt_is_130(run_python, write_program):
+    assert check(run_python, "--quiet", str(write_program("raise KeyboardInterrupt\n"))).returncode == 130
+
+
+def test_usage_errors_are_2(run_python, tmp_path):
+    assert check(run_python, str(tmp_path / "missing.py")).returncode == 2
+    assert check(run_python, str(tmp_path)).returncode == 2
+    assert check(run_python, "--fail-on", "sometimes", "x.py").returncode == 2
+    assert run_python("-m", "suture").returncode == 2
+    assert run_python("-m", "suture", "minify").returncode == 2
+
+
+def test_the_program_sees_what_python_would_give_it(run_python, write_program, tmp_path):
+    (tmp_path / "neighbour.py").write_text("value = 5\n")
+    program = write_program(
+        "import sys, neighbour, pickle\n"
+        "class Local: pass\n"
+        "pickle.loads(pickle.dumps(Local()))\n"
+        "print(__name__, sys.argv[1:], neighbour.value)\n"
+    )
+    done = check(run_python, str(program), "--json", "-x", "1")
+    assert done.stdout == "__main__ ['--json', '-x', '1'] 5\n"
+    assert check(run_python, "--quiet", str(program), "--", "a").stdout == "__main__ ['a'] 5\n"
+
+
+def test_compare_runs_the_program_again_under_numpy(run_python, write_program):
+    program = write_program(
+        "import numpy as np, suture\n"
+        "@suture.compile\n"
+        "def f(x): return np.exp(x) * 2 + 1\n"
+        "x = np.ones(1000)\n"
+        "for _ in range(50): f(x)\n"
+    )
+    report = json.loads(check(run_python, "--json", "--compare", str(program)).stdout)
+    (row,) = report["functions"]
+    assert row["call_ms"] > 0 and row["numpy_call_ms"] > 0
+    assert row["speedup"] == pytest.approx(row["numpy_call_ms"] / row["call_ms"])
+    assert report["times"]["baseline_ms"] > 0 and report["times"]["wall_ms"] > 0
+
+
+def test_without_compare_unknown_times_are_null(run_python, seed_program):
+    report = json.loads(check(run_python, "--json", str(seed_program)).stdout)
+    assert report["times"]["baseline_ms"] is None and report["functions"][0]["speedup"] is None
+
+
+def test_a_program_without_compiled_functions_says_so(run_python, write_program):
+    done = check(run_python, str(write_program("print(1)\n")))
+    assert done.returncode == 0 and "No function decorated with suture.compile was called." in done.stderr
+
+
+def test_ever_changing_guards_are_a_warning_and_the_limit_an_error(run_python, write_program):
+    program = write_program(
+        "import numpy as np, suture\n"
+        "@suture.compile\n"
+        "def f(x, mode):\n"
+        "    return x + 1 if mode == 'a' else x + 2\n"
+        "for i in range(12): f(np.ones(3), str(i))\n"
+    )
+    done = check(run_python, "--json", "--fail-on", "error", str(program))
+    report = json.loads(done.stdout)
+    found = {(f["id"], f["severity"]) for f in report["findings"] if f["station"] == "recompiles"}
+    assert ("SB505", "error") in found and ("recompile", "warning") in found
+    assert done.returncode == 1
+    assert any("'mode'" in line for f in report["findings"] for line in f["evidence"])
+
+
+def test_explain_prints_one_explanation_per_function(run_python, seed_program):
+    done = run_python("-m", "suture", "explain", str(seed_program))
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == PROGRAM_OUTPUT_LINES
+    assert f"=== f ({seed_program}:" in done.stderr and "Graph Break Count: 1" in done.stderr
+    (one,) = json.loads(run_python("-m", "suture", "explain", "--json", str(seed_program)).stdout)
+    assert one["graph_break_count"] == 1
+    none = run_python("-m", "suture", "explain", "--json", "--function", "g*", str(seed_program))
+    assert json.loads(none.stdout) == []
+
+
+def test_run_switches_logs_and_traces_on(run_python, seed_program, tmp_path):
+    done = run_python(
+        "-m", "suture", "run", "--logs", "graph_breaks", "--trace", str(tmp_path / "t"), str(seed_program)
+    )
+    assert done.returncode == 0 and "Graph break in user code at" in done.stderr
+    assert len(list((tmp_path / "t").glob("*.jsonl"))) == 1
+    assert run_python("-m", "suture", "run", "--logs", "nonsense", str(seed_program)).returncode == 2
+
+
+def test_doctor_compiles_a_function_to_be_sure(run_python, tmp_path):
+    done = run_python("-m", "suture", "doctor", "--json", SUTURE_CACHE_DIR=str(tmp_path / "cache"))
+    facts = json.loads(done.stdout)
+    assert facts["compiler"]["works"] == "yes" and facts["problems"] == [] and done.returncode == 0
+    origins = {option["name"]: option["origin"] for option in facts["options"]}
+    assert origins["cache_dir"] == "SUTURE_CACHE_DIR" and origins["strict"] == "default"
+
+
+def test_cache_info_and_clear(run_python, seed_program, tmp_path):
+    environment = {"SUTURE_CACHE_DIR": str(tmp_path / "cache")}
+    run_python(str(seed_program), **environment)
+    info = json.loads(run_python("-m", "suture", "cache", "info", "--json", **environment).stdout)
+    assert info["kernels"] >= 2 and info["sources"] >= 2 and info["problem"] == ""
+    (tmp_path / "cache" / "mine.txt").write_text("kept")
+    cleared = json.loads(run_python("-m", "suture", "cache", "clear", "--json", **environment).stdout)
+    assert cleared["removed"] == info["kernels"] + info["sources"]
+    assert [file.name for file in (tmp_path / "cache").iterdir()] == ["mine.txt"]
