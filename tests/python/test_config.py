@@ -55,7 +55,7 @@ def test_values_of_another_type_are_refused_and_change_nothing(name, value):
 
 
 def test_unknown_options_name_the_nearest_one():
-    with pytest.raises(AttributeError, match="no option is named 'recompile_limits'; did you mean 'recompile_limit'?"):
+    with pytest.raises(AttributeError, match="no option is named 'recompile_limits'; did you mean 'recompile_limit'"):
         suture.config.recompile_limits = 3
     with pytest.raises(AttributeError, match="did you mean 'strict'"):
         suture.config.patch(strickt=True)
