@@ -103,6 +103,7 @@ def _as_function(fn: Any) -> FunctionType:
         value = getattr(fn, attribute, None)
         if isinstance(value, str):
             setattr(call, attribute, value)
+    assert isinstance(call, FunctionType)
     return call
 
 

@@ -31,10 +31,13 @@ def _parse_bool(text: str) -> bool:
 
 _PARSERS: dict[str, Callable[[str], Any]] = {"bool": _parse_bool, "int": int, "float": float, "str": str}
 
+# A float option takes ints too; an int option takes no bool.
+_TYPES: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str,)}
+
 
 def _to_text(option: Option, value: Any) -> str:
     """The text the compiler reads. Values of another type are refused here: 'False' must not become True."""
-    wanted = {"bool": bool, "int": int, "float": (int, float), "str": str}[option.type]
+    wanted = _TYPES[option.type]
     if not isinstance(value, wanted) or (option.type != "bool" and isinstance(value, bool)):
         raise TypeError(f"option '{option.name}' is a {option.type}, not {type(value).__name__}: {value!r}")
     return str(value)

@@ -135,6 +135,9 @@ def unsubscribe(token: int) -> None: ...
 def event_table() -> list[tuple[str, str]]:
     """(name, doc)"""
 
+def event_field_table() -> list[tuple[str, str, str, str]]:
+    """(event, field, type, doc)"""
+
 def break_table() -> list[tuple[str, str, str, str, str]]:
     """(code "SB101", enumerator, title, explanation template, hints separated by " | ")"""
 
@@ -176,14 +179,11 @@ class Graph:
 
 # --- kernels and the disk cache -----------------------------------------------------------------------------------------
 
-def toolchain_info() -> dict[str, str]:
-    """name, version, available ("yes"/"no"), problem, compiler path: what would compile now. Does not load LLVM."""
+def plugin_path() -> str:
+    """Where the shared object with the in-process compiler is looked for."""
 
-def cache_info() -> dict[str, Any]:
-    """directory (str), enabled (bool), entries (int), bytes (int), problem (str)"""
+def cache_directory() -> str:
+    """The resolved directory; "" when the cache is off."""
 
 def cache_verify() -> list[tuple[str, str]]:
     """(file, what is wrong) per damaged entry"""
-
-def cache_clear() -> int:
-    """Removes all entries; number removed"""

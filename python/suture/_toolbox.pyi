@@ -41,21 +41,21 @@ class LogLine:
 class LogRenderer:
     """Turns events into log records. Keeps what repeats need: one per process."""
 
-    def __init__(self, settings: LogSettings, source_line: SourceLine) -> None: ...
+    def __init__(self, settings: LogSettings, source_line: SourceLine | None) -> None: ...
     def render(self, line: str) -> list[LogLine]: ...
     def finish(self) -> list[LogLine]:
         """Counts of collapsed repeats; call at exit."""
 
 # --- explain ------------------------------------------------------------------------------------------------------------
 
-def explain_json(lines: Sequence[str], status: str, source_line: SourceLine) -> str:
+def explain_json(lines: Sequence[str], status: str, source_line: SourceLine | None) -> str:
     """The explanation of one callable: `lines` from explain_records, `status` = json of _core.status ("" if unknown)."""
 
-def explain_text(lines: Sequence[str], status: str, source_line: SourceLine) -> str: ...
+def explain_text(lines: Sequence[str], status: str, source_line: SourceLine | None) -> str: ...
 
 # --- clinic -------------------------------------------------------------------------------------------------------------
 
-def clinic_json(lines: Sequence[str], statuses: str, facts: str, source_line: SourceLine) -> str:
+def clinic_json(lines: Sequence[str], statuses: str, facts: str, source_line: SourceLine | None) -> str:
     """Findings, functions and verdict of a whole run. `statuses`: JSON list of Status; `facts`: JSON object with what the
     command measured: {"wall_ms", "baseline_ms", "exit_code", "baseline": [Status]}; missing keys are unknown."""
 

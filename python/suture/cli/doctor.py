@@ -69,7 +69,7 @@ def _compiler_works() -> dict[str, str]:
     def probe(x: Any) -> Any:
         return x * 2 + 1
 
-    compiled = compile(probe)
+    compiled: Any = compile(probe)
     try:
         compiled(np.ones(3))
     except Exception as error:
