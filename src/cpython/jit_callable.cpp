@@ -149,6 +149,15 @@ PyObject* callable_reduce(PyObject* object, PyObject*) {
   return compile ? Py_BuildValue("(O(O))", compile.get(), self->function) : nullptr;
 }
 
+// compiled.status() and compiled.reset() are functions of the extension module, which knows the compiler.
+PyObject* call_core(PyObject* object, const char* function) {
+  PyRef core = PyRef::steal(PyImport_ImportModule("suture._core"));
+  return core ? PyObject_CallMethod(core.get(), function, "O", object) : nullptr;
+}
+
+PyObject* callable_status(PyObject* object, PyObject*) { return call_core(object, "status"); }
+PyObject* callable_reset(PyObject* object, PyObject*) { return call_core(object, "reset_callable"); }
+
 PyObject* return_self(PyObject* object, PyObject*) { return PyRef::borrow(object).release(); }
 
 PyMemberDef members[] = {
@@ -159,6 +168,8 @@ PyMemberDef members[] = {
 };
 
 PyMethodDef methods[] = {
+    {"status", callable_status, METH_NOARGS, "What was compiled, and how often it was used"},
+    {"reset", callable_reset, METH_NOARGS, "Forgets the compiled entries of this function"},
     {"__reduce__", callable_reduce, METH_NOARGS, nullptr},
     {"__copy__", return_self, METH_NOARGS, nullptr},
     {"__deepcopy__", return_self, METH_O, nullptr},
