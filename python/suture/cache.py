@@ -54,7 +54,7 @@ def _problem(directory: str) -> str:
 
 def verify() -> list[tuple[str, str]]:
     """(file, what is wrong) for every damaged entry. A damaged entry is never loaded; it only costs a compile."""
-    return _core.cache_verify()
+    return _core.cache_verify() if os.path.isdir(_core.cache_directory()) else []
 
 
 def clear() -> int:

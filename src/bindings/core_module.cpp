@@ -12,6 +12,7 @@
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 #include "runtime/compiled_graph.h"
+#include "toolchain/kernel_cache.h"
 #include "toolchain/toolchain.h"
 
 namespace suture {
@@ -160,6 +161,12 @@ void bind_callables(nb::module_& module) {
 void bind_toolchain(nb::module_& module) {
   module.def("plugin_path", &plugin_path);
   module.def("cache_directory", [] { return compiler().cache_directory(); });
+  module.def("cache_verify", [] {
+    nb::list faults;
+    for (const auto& [file, fault] : KernelCache(compiler().cache_directory()).verify())
+      faults.append(nb::make_tuple(text(file), text(fault)));
+    return faults;
+  });
 }
 
 int numpy_minor() {

@@ -3,11 +3,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 namespace suture {
@@ -95,7 +97,48 @@ int open_entry(int directory, const std::string& name, size_t& size) {
 
 std::string entry_name(const Digest& key) { return to_hex(key) + ".kernel"; }
 
+// What is wrong with the bytes of an entry; "" when they are whole and stored under their own name.
+std::string fault_of(const std::string& name, std::string_view bytes) {
+  Header header{};
+  if (bytes.size() < sizeof header) return "cut short";
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::string_view payload = bytes.substr(sizeof header);
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return "not a kernel";
+  if (header.format != kFormat || header.header_size != sizeof header) return "of another format";
+  if (header.payload_size != payload.size()) return "cut short";
+  if (header.payload_digest != sha256(payload)) return "altered";
+  return entry_name(header.key) == name ? "" : "stored under another name";
+}
+
+std::vector<std::string> entry_names(int directory) {
+  std::vector<std::string> names;
+  DIR* stream = fdopendir(dup(directory));
+  if (stream == nullptr) return names;
+  while (const dirent* entry = readdir(stream))
+    if (std::string_view(entry->d_name).ends_with(".kernel")) names.emplace_back(entry->d_name);
+  closedir(stream);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> KernelCache::verify() {
+  std::vector<std::pair<std::string, std::string>> faults;
+  if (!enabled()) return faults;
+  const File directory(open_directory());
+  if (directory.fd < 0) return faults;
+  for (const std::string& name : entry_names(directory.fd)) {
+    size_t size = 0;
+    std::string bytes;
+    const File file(open_entry(directory.fd, name, size));
+    std::string fault = file.fd < 0                      ? "not a file of ours"
+                        : read_all(file.fd, bytes, size) ? fault_of(name, bytes)
+                                                         : "unreadable";
+    if (!fault.empty()) faults.emplace_back(name, fault);
+  }
+  return faults;
+}
 
 void KernelCache::note(std::string_view what, int error) {
   if (trouble_.empty())

@@ -18,6 +18,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "toolchain/sha256.h"
@@ -33,6 +35,9 @@ class KernelCache {
   void store(const Digest& key, std::string_view payload);
   // Path of the file, which is written unless it is there already; "" when it cannot be.
   std::string write_source(const std::string& file_name, std::string_view text);
+  // (file name, what is wrong) of every entry that load would refuse. Costs nothing but a compile, so nothing
+  // is removed.
+  std::vector<std::pair<std::string, std::string>> verify();
   // Why the directory cannot be used, in one sentence; "" while all is well.
   const std::string& trouble() const { return trouble_; }
 

@@ -193,11 +193,15 @@ def test_doctor_compiles_a_function_to_be_sure(run_python, tmp_path):
     assert origins["cache_dir"] == "SUTURE_CACHE_DIR" and origins["strict"] == "default"
 
 
-def test_cache_info_and_clear(run_python, seed_program, tmp_path):
+def test_cache_info_verify_and_clear(run_python, seed_program, tmp_path):
     environment = {"SUTURE_CACHE_DIR": str(tmp_path / "cache")}
     run_python(str(seed_program), **environment)
     info = json.loads(run_python("-m", "suture", "cache", "info", "--json", **environment).stdout)
     assert info["kernels"] >= 2 and info["sources"] >= 2 and info["problem"] == ""
+    entry = next((tmp_path / "cache").glob("*.kernel"))
+    entry.write_bytes(entry.read_bytes()[:-1])
+    verified = run_python("-m", "suture", "cache", "verify", "--json", **environment)
+    assert json.loads(verified.stdout)["damaged"] == [[entry.name, "cut short"]] and verified.returncode == 1
     (tmp_path / "cache" / "mine.txt").write_text("kept")
     cleared = json.loads(run_python("-m", "suture", "cache", "clear", "--json", **environment).stdout)
     assert cleared["removed"] == info["kernels"] + info["sources"]
