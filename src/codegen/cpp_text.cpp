@@ -14,21 +14,21 @@ constexpr size_t kCommentColumn = 72;
 
 // C++ keywords, macros and the prelude names a bare user name could meet.
 constexpr std::array kReserved = {
-    "alignas",   "alignof",      "and",           "and_eq",    "asm",       "auto",     "bitand",
-    "bitor",     "bool",         "break",         "case",      "catch",     "char",     "class",
-    "compl",     "concept",      "const",         "constexpr", "continue",  "decltype", "default",
-    "delete",    "do",           "double",        "else",      "enum",      "explicit", "export",
-    "extern",    "false",        "float",         "for",       "friend",    "goto",     "if",
-    "inline",    "int",          "long",          "mutable",   "namespace", "new",      "noexcept",
-    "not",       "not_eq",       "nullptr",       "operator",  "or",        "or_eq",    "private",
-    "protected", "public",       "register",      "requires",  "return",    "short",    "signed",
-    "sizeof",    "static",       "struct",        "switch",    "template",  "this",     "thread_local",
-    "throw",     "true",         "try",           "typedef",   "typeid",    "typename", "union",
-    "unsigned",  "using",        "virtual",       "void",      "volatile",  "wchar_t",  "while",
-    "xor",       "xor_eq",       "asm_",          "linux",     "unix",      "status",   "begin",
-    "count",     "piece",        "sizes",         "buffers",   "opaque",    "main",     "PairwiseTree",
-    "sum_block", "lowest_value", "highest_value", "int8_t",    "uint8_t",   "int16_t",  "uint16_t",
-    "int32_t",   "uint32_t",     "int64_t",       "uint64_t"};
+    "alignas",   "alignof",      "and",          "and_eq",        "asm",       "auto",     "bitand",
+    "bitor",     "bool",         "break",        "case",          "catch",     "char",     "class",
+    "compl",     "concept",      "const",        "constexpr",     "continue",  "decltype", "default",
+    "delete",    "do",           "double",       "else",          "enum",      "explicit", "export",
+    "extern",    "false",        "float",        "for",           "friend",    "goto",     "if",
+    "inline",    "int",          "long",         "mutable",       "namespace", "new",      "noexcept",
+    "not",       "not_eq",       "nullptr",      "operator",      "or",        "or_eq",    "private",
+    "protected", "public",       "register",     "requires",      "return",    "short",    "signed",
+    "sizeof",    "static",       "struct",       "switch",        "template",  "this",     "thread_local",
+    "throw",     "true",         "try",          "typedef",       "typeid",    "typename", "union",
+    "unsigned",  "using",        "virtual",      "void",          "volatile",  "wchar_t",  "while",
+    "xor",       "xor_eq",       "asm_",         "linux",         "unix",      "status",   "begin",
+    "count",     "piece",        "sizes",        "buffers",       "opaque",    "main",     "PairwiseTree",
+    "sum_block", "pairwise_sum", "lowest_value", "highest_value", "int8_t",    "uint8_t",  "int16_t",
+    "uint16_t",  "int32_t",      "uint32_t",     "int64_t",       "uint64_t"};
 
 bool is_reserved(const std::string& name) {
   if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) return true;

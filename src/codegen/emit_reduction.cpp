@@ -19,8 +19,7 @@
 namespace suture {
 namespace {
 
-constexpr int64_t kPairwiseBlock = 128;
-constexpr int64_t kPlainBlock = 256;
+constexpr int64_t kBlock = 1024;  // PairwiseTree's leaf, see prelude/reduction.h
 
 std::string type_name(DType dtype) { return std::string(info(dtype).c_type); }
 bool is_arg(OpId op) { return op == OpId::kArgmax || op == OpId::kArgmin; }
@@ -151,114 +150,101 @@ void KernelWriter::write_run() {
   out_.close();
 }
 
+// The reduced elements lie next to each other in memory that this kernel does not write.
 bool KernelWriter::reads_memory_directly(const Reduction& reduction) const {
   const Expr& value = nest_.exprs[reduction.value];
   const std::vector<int>& run = reduction.order.run;
-  return run.size() == 1 && value.kind == Expr::Kind::kLoad && value.access.strides[run[0]] == SymInt(1);
+  if (run.size() != 1 || value.kind != Expr::Kind::kLoad || !(value.access.strides[run[0]] == SymInt(1)))
+    return false;
+  return std::none_of(nest_.stores.begin(), nest_.stores.end(),
+                      [&](const Store& store) { return store.access.buffer == value.access.buffer; });
 }
 
 void KernelWriter::declare_blocks() {
-  const bool exact = std::any_of(nest_.reductions.begin(), nest_.reductions.end(),
-                                 [&](const Reduction& reduction) { return sums_exactly(reduction); });
   for (size_t r = 0; r < nest_.reductions.size(); ++r) {
     const Reduction& reduction = nest_.reductions[r];
-    if (reads_memory_directly(reduction)) continue;
-    out_.line(fmt::format("{} {}[{}];", type_name(reduction.value_dtype), block_[r],
-                          exact ? kPairwiseBlock : kPlainBlock));
+    if (!reads_memory_directly(reduction))
+      out_.line(fmt::format("{} {}[{}];", type_name(reduction.value_dtype), block_[r], kBlock));
   }
+}
+
+bool KernelWriter::needs_blocks() const {
+  const size_t run_begin = nest_.reductions.front().order.outer.size();
+  for (const Reduction& reduction : nest_.reductions)
+    if (!reads_memory_directly(reduction)) return true;
+  for (size_t i = 0; i < nest_.stores.size(); ++i)
+    if (!nest_.stores[i].after_reduction && store_level_[i] > run_begin) return true;
+  return false;
 }
 
 // Blocks of `total` elements that start at element `base` of the run.
 void KernelWriter::write_blocks(const std::string& total, const std::string& base) {
-  std::vector<size_t> exact;
-  for (size_t r = 0; r < nest_.reductions.size(); ++r)
-    if (sums_exactly(nest_.reductions[r])) exact.push_back(r);
-  const int64_t block = exact.empty() ? kPlainBlock : kPairwiseBlock;
-  const bool one_block =
-      total.find_first_not_of("0123456789") == std::string::npos && std::stoll(total) <= block;
-  if (one_block) {
-    if (total == "0") return;
-    write_block_body(total, base.empty() ? "0" : base);
-    for (size_t r : exact) {
-      const Reduction& reduction = nest_.reductions[r];
-      const std::string values = reads_memory_directly(reduction) ? "&" + value_[reduction.value] : block_[r];
-      out_.line(fmt::format("{0} = {0} + sum_block({1}, {2});", accumulator_[r], values, total),
-                reduction_comment(reduction));
-    }
+  if (total == "0") return;
+  const std::string start = base.empty() ? "0" : base;
+  const bool short_run =
+      total.find_first_not_of("0123456789") == std::string::npos && std::stoll(total) <= kBlock;
+  if (!needs_blocks() || short_run) {
+    if (needs_blocks()) write_block_body(total, start);
+    combine_blocks(total, start, {});
     return;
   }
   std::vector<std::string> trees(nest_.reductions.size());
-  for (size_t r : exact) {
+  std::string leader;
+  for (size_t r = 0; r < nest_.reductions.size(); ++r) {
+    if (!sums_exactly(nest_.reductions[r])) continue;
     trees[r] = names_.unique(graph_.node(nest_.reductions[r].node).name + "_tree");
     out_.line(fmt::format("PairwiseTree<{}> {}({});", type_name(nest_.reductions[r].dtype), trees[r], total));
+    if (leader.empty()) leader = trees[r];
   }
-  const std::string begin = names_.unique("first"), count = names_.unique("length");
-  if (exact.empty()) {
-    out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", begin, total, block));
+  const std::string first = names_.unique("first"), length = names_.unique("length");
+  if (leader.empty()) {
+    out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", first, total, kBlock));
     out_.line(
-        fmt::format("const int64_t {0} = {1} - {2} < {3} ? {1} - {2} : {3};", count, total, begin, block));
+        fmt::format("const int64_t {0} = {1} - {2} < {3} ? {1} - {2} : {3};", length, total, first, kBlock));
   } else {
-    out_.open(fmt::format("for (int64_t {0} = 0, {1}; ({1} = {2}.next()) != 0; {0} += {1})", begin, count,
-                          trees[exact[0]]));
-    for (size_t i = 1; i < exact.size(); ++i) out_.line(fmt::format("{}.next();", trees[exact[i]]));
+    out_.open(fmt::format("for (int64_t {0} = 0, {1}; ({1} = {2}.next()) != 0; {0} += {1})", first, length,
+                          leader));
+    for (const std::string& tree : trees)
+      if (!tree.empty() && tree != leader) out_.line(fmt::format("{}.next();", tree));
   }
-  write_block_body(count, base.empty() ? begin : base + " + " + begin);
-  for (size_t r : exact) {
-    const Reduction& reduction = nest_.reductions[r];
-    const std::string values = reads_memory_directly(reduction) ? "&" + value_[reduction.value] : block_[r];
-    out_.line(fmt::format("{}.add(sum_block({}, {}));", trees[r], values, count),
-              reduction_comment(reduction));
-  }
+  const std::string begin = base.empty() ? first : base + " + " + first;
+  write_block_body(length, begin);
+  combine_blocks(length, begin, trees);
   out_.close();
-  for (size_t r : exact)
-    out_.line(fmt::format("{0} = {0} + {1}.sum();", accumulator_[r], trees[r]),
-              reduction_comment(nest_.reductions[r]));
+  for (size_t r = 0; r < trees.size(); ++r)
+    if (!trees[r].empty())
+      out_.line(fmt::format("{0} = {0} + {1}.sum();", accumulator_[r], trees[r]),
+                reduction_comment(nest_.reductions[r]));
 }
 
-// Evaluates a block and combines everything but exact sums.
+// Evaluates a block into the arrays.
 void KernelWriter::write_block_body(const std::string& count, const std::string& base) {
-  const size_t run_begin = nest_.reductions.front().order.outer.size();
-  bool needs_loop = false;
-  for (const Reduction& reduction : nest_.reductions)
-    needs_loop = needs_loop || !reads_memory_directly(reduction);
-  for (size_t i = 0; i < nest_.stores.size(); ++i)
-    needs_loop = needs_loop || (!nest_.stores[i].after_reduction && store_level_[i] > run_begin);
   const std::vector<int>& run = nest_.reductions.front().order.run;
-  if (needs_loop) {
-    const std::string k = names_.unique("k");
-    if (run.size() <= 1) {
-      out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", k, count));
-      if (!run.empty()) out_.line(fmt::format("const int64_t {} = {} + {};", index_[run[0]], base, k));
-      fill_block(k);
-      out_.close();
-    } else {
-      const std::string inner = index_[run.back()], piece = names_.unique("piece"), l = names_.unique("l");
-      const std::string n = cpp(extent(run.back()));
-      out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1};)", k, count));
-      out_.line(fmt::format("const int64_t {0} = {1} - {2} < {3} - {4} ? {1} - {2} : {3} - {4};", piece, n,
-                            inner, count, k));
-      out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l, piece));
-      const std::string saved = index_[run.back()];
-      index_[run.back()] = saved + " + " + l;
-      fill_block(k + " + " + l);
-      index_[run.back()] = saved;
-      out_.close();
-      out_.line(fmt::format("{} += {};", k, piece));
-      out_.line(fmt::format("{} += {};", inner, piece));
-      for (size_t i = run.size() - 1; i > 0; --i)
-        out_.line(fmt::format("if ({0} == {1}) {{ {0} = 0; ++{2}; }}", index_[run[i]], cpp(extent(run[i])),
-                              index_[run[i - 1]]));
-      out_.close();
-    }
+  const std::string k = names_.unique("k");
+  if (run.size() <= 1) {
+    out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", k, count));
+    if (!run.empty()) out_.line(fmt::format("const int64_t {} = {} + {};", index_[run[0]], base, k));
+    fill_block(k);
+    out_.close();
+    return;
   }
-  for (const Reduction& reduction : nest_.reductions)  // the address of a directly read block
-    if (reads_memory_directly(reduction)) {
-      const std::string saved = index_[run[0]];
-      index_[run[0]] = base;
-      value_[reduction.value] = element(nest_.exprs[reduction.value].access);
-      index_[run[0]] = saved;
-    }
-  combine_blocks(count, base);
+  const std::string inner = index_[run.back()], piece = names_.unique("piece"), l = names_.unique("l");
+  const std::string n = cpp(extent(static_cast<size_t>(run.back())));
+  out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1};)", k, count));
+  out_.line(fmt::format("const int64_t {0} = {1} - {2} < {3} - {4} ? {1} - {2} : {3} - {4};", piece, n, inner,
+                        count, k));
+  out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l, piece));
+  index_[run.back()] = inner + " + " + l;
+  fill_block(k + " + " + l);
+  index_[run.back()] = inner;
+  out_.close();
+  out_.line(fmt::format("{} += {};", k, piece));
+  out_.line(fmt::format("{} += {};", inner, piece));
+  for (size_t i = run.size() - 1; i > 0; --i) {
+    const std::string size = cpp(extent(static_cast<size_t>(run[i])));
+    out_.line(fmt::format("if ({0} == {1}) {{ {0} = 0; ++{2}; }}", index_[run[i]], size, index_[run[i - 1]]));
+  }
+  out_.close();
 }
 
 void KernelWriter::fill_block(const std::string& position) {
@@ -275,21 +261,36 @@ void KernelWriter::fill_block(const std::string& position) {
   value_ = std::move(before);  // names of this block end with it
 }
 
-void KernelWriter::combine_blocks(const std::string& count, const std::string& base) {
+// The address of the block's elements: its array, or the memory itself.
+std::string KernelWriter::block_address(size_t r, const std::string& base) {
+  const Reduction& reduction = nest_.reductions[r];
+  if (!reads_memory_directly(reduction)) return block_[r];
+  const int axis = reduction.order.run[0];
+  const std::string saved = index_[axis];
+  index_[axis] = base;
+  const std::string address = "&" + element(nest_.exprs[reduction.value].access);
+  index_[axis] = saved;
+  return address;
+}
+
+// Adds a block of `count` elements to the accumulators; exact sums go through their tree when the run has
+// several blocks.
+void KernelWriter::combine_blocks(const std::string& count, const std::string& base,
+                                  const std::vector<std::string>& trees) {
   for (size_t r = 0; r < nest_.reductions.size(); ++r) {
     const Reduction& reduction = nest_.reductions[r];
-    if (sums_exactly(reduction)) continue;
-    const std::string values = reads_memory_directly(reduction) ? "&" + value_[reduction.value] : block_[r];
-    const std::string where = reduction_comment(reduction);
-    if (is_arg(reduction.op)) {
-      out_.line(fmt::format("reduce_{}({}, {}, {}, {}, {});", info(reduction.op).name, best_[r],
-                            accumulator_[r], values, count, base),
-                where);
+    const std::string values = block_address(r, base), total = accumulator_[r];
+    std::string text;
+    if (sums_exactly(reduction)) {
+      text = trees.empty() ? fmt::format("{0} = {0} + pairwise_sum({1}, {2});", total, values, count)
+                           : fmt::format("{}.add(pairwise_sum({}, {}));", trees[r], values, count);
+    } else if (is_arg(reduction.op)) {
+      text = fmt::format("reduce_{}({}, {}, {}, {}, {});", info(reduction.op).name, best_[r], total, values,
+                         count, base);
     } else {
-      out_.line(fmt::format("{0} = reduce_{1}({0}, {2}, {3});", accumulator_[r], info(reduction.op).name,
-                            values, count),
-                where);
+      text = fmt::format("{0} = reduce_{1}({0}, {2}, {3});", total, info(reduction.op).name, values, count);
     }
+    out_.line(text, reduction_comment(reduction));
   }
 }
 

@@ -67,7 +67,10 @@ class KernelWriter {
   void write_block_body(const std::string& count, const std::string& base);
   void fill_block(const std::string& position);
   void declare_blocks();
-  void combine_blocks(const std::string& count, const std::string& base);
+  void combine_blocks(const std::string& count, const std::string& base,
+                      const std::vector<std::string>& trees);
+  std::string block_address(size_t r, const std::string& base);
+  bool needs_blocks() const;
   void write_late();
   bool sums_exactly(const Reduction& reduction) const;
   bool reads_memory_directly(const Reduction& reduction) const;

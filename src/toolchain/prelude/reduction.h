@@ -21,9 +21,10 @@ template <class T> SUTURE_INLINE T highest_value() {
   else return T(~lowest_int<T>);
 }
 
-// The blocks of NumPy's pairwise recursion over n elements: next() is the length of the next block (0 at the end), add()
-// takes its sum. A node of more than 128 elements is split at half its size rounded down to a multiple of 8.
-template <class T> struct PairwiseTree {
+// NumPy's pairwise recursion over n elements, cut off at nodes of at most `Leaf` elements: next() is the length of the next
+// node from the left (0 at the end), add() takes its sum. A node is split at half its size rounded down to a multiple of 8.
+// Kernels evaluate nodes of up to 1024 elements at once, long enough for vector loops; pairwise_sum goes on inside a node.
+template <class T, int64_t Leaf = 1024> struct PairwiseTree {
   struct Level {
     int64_t right;   // elements of the right half, while the left one is being summed
     T left;          // its sum, once known
@@ -37,7 +38,7 @@ template <class T> struct PairwiseTree {
   __attribute__((always_inline)) explicit PairwiseTree(int64_t n) : pending(n) {}
   __attribute__((always_inline)) int64_t next() {
     int64_t size = pending;
-    while (size > 128) {
+    while (size > Leaf) {
       int64_t half = size / 2;
       half -= half % 8;
       levels[depth++] = {size - half, T(0), false};
@@ -81,6 +82,14 @@ template <class T> SUTURE_INLINE T sum_block(const T* x, int64_t n) {
   T total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
   for (; k < n; ++k) total = total + x[k];
   return total;
+}
+
+// Any number of contiguous elements.
+template <class T> SUTURE_INLINE T pairwise_sum(const T* x, int64_t n) {
+  if (n <= 128) return sum_block(x, n);
+  PairwiseTree<T, 128> tree(n);
+  for (int64_t first = 0, length; (length = tree.next()) != 0; first += length) tree.add(sum_block(x + first, length));
+  return tree.sum();
 }
 
 // Integer and bool sums wrap, so their order does not matter. Products of floats are taken left to right.
