@@ -102,6 +102,7 @@ Status OutputWriter::push_source(SourceId id) {
     case SourceKind::kSelfOf: return part("__self__");
     case SourceKind::kFuncOf: return part("__func__");
     case SourceKind::kBaseOf: return part("base");
+    case SourceKind::kContentsOf: return part("cell_contents");
     case SourceKind::kItem:
       SUTURE_TRY_VOID(push_source(source.parent));
       push_item(source.index);
@@ -144,6 +145,7 @@ Status OutputWriter::push_cell_of(RecipeId id) {
       code_.emit(Opcode::LOAD_CLOSURE, free_slot(source.index));
       return ok_status();
     }
+    if (source.kind == SourceKind::kContentsOf) return push_source(source.parent);
     if (source.kind == SourceKind::kClosureOf) {
       SUTURE_TRY_VOID(push_source(source.parent));
       push_part("__closure__");

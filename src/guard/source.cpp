@@ -71,6 +71,7 @@ PyView derived(const Source& source, PyView parent) noexcept {
     case SourceKind::kSelfOf: return PyMethod_Check(parent) ? PyMethod_GET_SELF(parent) : nullptr;
     case SourceKind::kFuncOf: return PyMethod_Check(parent) ? PyMethod_GET_FUNCTION(parent) : nullptr;
     case SourceKind::kTypeOf: return reinterpret_cast<PyObject*>(Py_TYPE(parent));
+    case SourceKind::kContentsOf: return PyCell_Check(parent) ? cell_contents(parent) : nullptr;
     case SourceKind::kBaseOf: return is_exact_array(parent) ? array_fields(parent)->base : nullptr;
     default: return function_part(source, parent);
   }
@@ -114,6 +115,7 @@ std::string SourceTable::str(SourceId id) const {
     case SourceKind::kFuncOf: return parent() + ".__func__";
     case SourceKind::kTypeOf: return fmt::format("type({})", parent());
     case SourceKind::kBaseOf: return parent() + ".base";
+    case SourceKind::kContentsOf: return parent();
     case SourceKind::kObject: return short_repr(s.key.get());
   }
   return "<unknown>";

@@ -33,6 +33,7 @@ enum class SourceKind : uint8_t {
   kFuncOf,       // bound method's __func__
   kTypeOf,       // type(parent)
   kBaseOf,       // parent.base of an array view (the array whose memory it shares)
+  kContentsOf,   // contents of parent, which is a cell
   kObject,       // `key` itself: an object that is fixed because whatever refers to it is guarded by identity
 };
 
