@@ -142,6 +142,24 @@ Outcome function_attribute(CaptureState& state, const ValueRef& object, const st
   return unsupported(state, object, name);
 }
 
+// The first class behind super's own in the method resolution order that defines the name. The classes are fixed: the
+// instance's type is guarded.
+Outcome super_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
+  auto& super = static_cast<SuperValue&>(*object);
+  PyView order = Py_TYPE(as_instance(super.self)->object.get())->tp_mro;
+  bool behind = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i) {
+    PyView cls = PyTuple_GET_ITEM(order, i);
+    PyView found = behind ? PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(cls)->tp_dict, name.c_str()) : nullptr;
+    behind = behind || cls == super.type.get();
+    if (!found) continue;
+    if (!is_python_function(found)) return unsupported(state, object, name);
+    SUTURE_CAPTURE(function, state.wrap(found, state.source(SourceKind::kAttr, state.object_source(cls), -1, name)));
+    return std::make_shared<BoundMethodValue>(function, super.self);
+  }
+  return unsupported(state, object, name);
+}
+
 Outcome range_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
   auto* range = as_range(object);
   if (name == "start") return state.python_int(range->start);
@@ -168,6 +186,7 @@ Outcome get_attribute(CaptureState& state, const ValueRef& object, const std::st
     case ValueKind::kConstant: return constant_attribute(state, object, name);
     case ValueKind::kInstance: return instance_attribute(state, object, name);
     case ValueKind::kFunction: return function_attribute(state, object, name);
+    case ValueKind::kSuper: return super_attribute(state, object, name);
     case ValueKind::kRange: return range_attribute(state, object, name);
     case ValueKind::kSlice: return slice_attribute(state, object, name);
     case ValueKind::kTuple:

@@ -342,7 +342,12 @@ Outcome convert(CaptureState& state, const CallArguments& args, const char* name
   if (state.type_of(*array).value_class == same) return value;
   return state.make_break(BreakReason::kScalarConversion, {fmt::format("`{}({})`", name, state.describe(value))});
 }
-Outcome float_call(CaptureState& state, const CallArguments& args) { return convert(state, args, "float", ValueClass::kPyFloat); }
+Outcome float_call(CaptureState& state, const CallArguments& args) {
+  // A size as a float stays symbolic: 1.0 * n is exact where float(n) is.
+  if (args.positional.size() == 1 && as_sym_int(args.positional[0]))
+    return binary_op(state, 5, args.positional[0], state.constant(PyRef::steal(PyFloat_FromDouble(1.0))));
+  return convert(state, args, "float", ValueClass::kPyFloat);
+}
 Outcome int_call(CaptureState& state, const CallArguments& args) {
   if (args.positional.size() == 1 && as_sym_int(args.positional[0])) return args.positional[0];
   return convert(state, args, "int", ValueClass::kPyInt);
@@ -366,6 +371,13 @@ Outcome slice_call(CaptureState& state, const CallArguments& args) {
   const Items& p = args.positional;
   if (p.size() == 1) return std::make_shared<SliceValue>(state.none(), p[0], state.none());
   return std::make_shared<SliceValue>(p[0], p[1], p.size() > 2 ? p[2] : state.none());
+}
+
+Outcome super_call(CaptureState& state, const CallArguments& args) {
+  PyRef type = state.python_constant(args.positional[0]);
+  const bool known = type && PyType_Check(type.get()) && as_instance(args.positional[1]);
+  if (!known) return ValueRef();
+  return std::make_shared<SuperValue>(type, args.positional[1]);
 }
 
 // --- functools, operator ----------------------------------------------------------------------------------------------------------
@@ -459,6 +471,7 @@ constexpr std::array kBuiltins = {
     Row{"builtins", "repr", 1, 1, false, to_text},
     Row{"builtins", "print", 0, kMany, true, print_call},
     Row{"builtins", "slice", 1, 3, false, slice_call},
+    Row{"builtins", "super", 2, 2, false, super_call},
     Row{"functools", "reduce", 2, 3, false, reduce_call},
     Row{"functools", "partial", 1, kMany, true, partial_call},
 };

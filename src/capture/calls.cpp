@@ -58,6 +58,37 @@ Outcome call_function(CaptureState& state, const ValueRef& callable, const CallA
   return inline_call(state, function, args);
 }
 
+// Instances of collections.namedtuple classes are tuples with a type.
+Outcome call_namedtuple(CaptureState& state, PyView type, const CallArguments& args) {
+  PyView dict = reinterpret_cast<PyTypeObject*>(type)->tp_dict;
+  PyView fields = PyDict_GetItemString(dict, "_fields");
+  PyView defaults = PyDict_GetItemString(dict, "_field_defaults");
+  if (!fields || !PyTuple_CheckExact(fields)) return ValueRef();
+  const auto count = static_cast<size_t>(PyTuple_GET_SIZE(fields));
+  if (args.positional.size() > count) return ValueRef();
+  std::vector<ValueRef> items = args.positional;
+  items.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    PyView field = PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i));
+    for (const auto& [name, value] : args.keyword)
+      if (PyUnicode_CompareWithASCIIString(field, name.c_str()) == 0) items[i] = value;
+    PyView fallback = defaults && PyDict_CheckExact(defaults) ? PyDict_GetItemWithError(defaults, field) : nullptr;
+    if (!items[i] && fallback && is_plain_immutable(fallback)) items[i] = state.constant(PyRef::borrow(fallback));
+    if (!items[i]) return ValueRef();
+  }
+  if (args.positional.size() + args.keyword.size() > count) return ValueRef();
+  auto tuple = std::make_shared<SequenceValue>(ValueKind::kTuple, std::move(items));
+  tuple->type = PyRef::borrow(type);
+  return ValueRef(std::move(tuple));
+}
+
+bool is_namedtuple_class(PyView o) {
+  if (!PyType_Check(o)) return false;
+  auto* type = reinterpret_cast<PyTypeObject*>(o);
+  return type->tp_base == &PyTuple_Type && type->tp_dict && PyDict_GetItemString(type->tp_dict, "_make") &&
+         PyDict_GetItemString(type->tp_dict, "_fields");
+}
+
 Outcome call_constant(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
   PyView o = as_constant(callable)->object.get();
   if (is_numpy_callable(o)) {
@@ -66,6 +97,10 @@ Outcome call_constant(CaptureState& state, const ValueRef& callable, const CallA
   }
   SUTURE_CAPTURE(result, call_builtin(state, o, args));
   if (result) return result;
+  if (is_namedtuple_class(o)) {
+    SUTURE_CAPTURE(tuple, call_namedtuple(state, o, args));
+    if (tuple) return tuple;
+  }
   if (is_pure_callable(o)) return call_on_constants(state, o, args);
   return unknown_call(state, callable);
 }

@@ -28,7 +28,29 @@ void move_keywords(CallArguments& args, const ValueRef& names) {
   args.positional.resize(first);
 }
 
+bool is_bare_super(const ValueRef& callable, const CallArguments& args) {
+  auto* constant = as_constant(callable);
+  return constant && constant->object.get() == reinterpret_cast<PyObject*>(&PySuper_Type) && args.positional.empty();
+}
+
 }  // namespace
+
+// super() without arguments means super(__class__, <first argument>) of the running function.
+Captured<Unit> SymbolicInterpreter::complete_super(CallArguments& args) {
+  const CodeView& code = frame_.function().code;
+  for (size_t i = 0; i < code.local_names.size(); ++i) {
+    CellValue* cell = code.local_names[i] == "__class__" ? as_cell(frame_.locals[i]) : nullptr;
+    if (!cell || code.arg_count == 0) continue;
+    SUTURE_CAPTURE(cls, state_.cell_value(*cell));
+    SUTURE_CAPTURE(self, load_local(0));
+    if (auto* shared = as_cell(self)) {
+      SUTURE_CAPTURE(contents, state_.cell_value(*shared));
+      self = contents;
+    }
+    args.positional = {cls, self};
+  }
+  return Unit{};
+}
 
 Flow SymbolicInterpreter::call_handler(const Instruction& instruction) {
   CallArguments args;
@@ -41,6 +63,7 @@ Flow SymbolicInterpreter::call_handler(const Instruction& instruction) {
     args.positional.insert(args.positional.begin(), std::move(self));
   }
   move_keywords(args, std::exchange(frame_.keyword_names, nullptr));
+  if (is_bare_super(method, args)) SUTURE_CAPTURE_VOID(complete_super(args));
   return push_outcome(call(state_, method, args));
 }
 

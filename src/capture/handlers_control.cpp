@@ -125,7 +125,7 @@ Outcome resume_generator(CaptureState& state, IteratorValue& generator) {
   if (flow.kind == Flow::Kind::kFailed) {
     Failed failed{std::move(flow.failure)};
     state.active.pop_back();
-    return std::move(failed);
+    return failed;
   }
   state.active.pop_back();
   state.set_place(call_site);

@@ -1,6 +1,7 @@
 // Handlers: variables, attributes, subscripts, stack shuffling, imports.
 #include <fmt/format.h>
 
+#include "bytecode/continuation.h"
 #include "capture/known_modules.h"
 #include "capture/symbolic_interpreter.h"
 #include "cpython/objects.h"
@@ -13,7 +14,11 @@ namespace suture {
 Outcome SymbolicInterpreter::top_argument(int index) {
   const std::string& name = frame_.function().code.local_names[static_cast<size_t>(index)];
   const SourceId source = state_.source(SourceKind::kLocal, kNoSource, index, name);
-  return state_.wrap(state_.input.arguments[static_cast<size_t>(index)], source);
+  // Resume functions are handed the cells of variables that inner functions share.
+  PyView object = state_.input.arguments[static_cast<size_t>(index)];
+  if (PyCell_Check(object) && holds_cell_at_entry(frame_.function(), index))
+    return state_.cell_value_of(object, state_.source(SourceKind::kContentsOf, source));
+  return state_.wrap(object, source);
 }
 
 Outcome SymbolicInterpreter::load_local(int index) {
@@ -125,17 +130,20 @@ Flow SymbolicInterpreter::copy_free_vars(const Instruction& instruction) {
 }
 
 Flow SymbolicInterpreter::load_deref(const Instruction& instruction) {
+  SUTURE_CAPTURE_VOID(load_local(instruction.arg));
   CellValue* cell = cell_at(instruction.arg);
   if (!cell) return Error::internal("capture", "a closure variable without a cell");
   return push_outcome(state_.cell_value(*cell));
 }
 
 Flow SymbolicInterpreter::store_deref(const Instruction& instruction) {
+  SUTURE_CAPTURE_VOID(load_local(instruction.arg));
   CellValue* cell = cell_at(instruction.arg);
   if (!cell) return Error::internal("capture", "a closure variable without a cell");
   if (cell->source != kNoSource) {
-    // Cells of other functions cannot be written from this frame's code.
-    if (state_.guards.sources[cell->source].kind != SourceKind::kCell)
+    // Cells of inlined functions cannot be written from this frame's code.
+    const SourceKind kind = state_.guards.sources[cell->source].kind;
+    if (kind != SourceKind::kCell && kind != SourceKind::kContentsOf)
       return state_.make_break(BreakReason::kUnsupportedMutation, {"A variable of an enclosing function is set"});
     cell->mutated = true;
     state_.mark_mutated(frame_.locals[static_cast<size_t>(instruction.arg)]);
@@ -146,8 +154,7 @@ Flow SymbolicInterpreter::store_deref(const Instruction& instruction) {
 }
 
 Flow SymbolicInterpreter::load_closure(const Instruction& instruction) {
-  push(frame_.locals[static_cast<size_t>(instruction.arg)]);
-  return Flow();
+  return push_outcome(load_local(instruction.arg));
 }
 
 // --- attributes and items ---------------------------------------------------------------------------------------------------------

@@ -375,6 +375,23 @@ Captured<bool> contains(CaptureState& state, const ValueRef& container, const Va
   return found == 1;
 }
 
+namespace {
+
+// Two existing objects: the answer holds for this call and is guarded.
+std::optional<bool> is_same_object(CaptureState& state, const ValueRef& a, const ValueRef& b) {
+  if (a->source == kNoSource || b->source == kNoSource) return std::nullopt;
+  PyView x = fetch(state.guards.sources, a->source, state.input), y = fetch(state.guards.sources, b->source, state.input);
+  if (!x || x != y) return std::nullopt;
+  Guard g;
+  g.kind = GuardKind::kSameObject;
+  g.source = a->source;
+  g.other = b->source;
+  state.guard(std::move(g));
+  return true;
+}
+
+}  // namespace
+
 Captured<bool> is_same(CaptureState& state, const ValueRef& a, const ValueRef& b) {
   if (a == b) return true;
   auto *x = as_constant(a), *y = as_constant(b);
@@ -384,6 +401,7 @@ Captured<bool> is_same(CaptureState& state, const ValueRef& a, const ValueRef& b
     auto* g = as_function(b);
     if (g && (!f->function || !g->function)) return false;
   }
+  if (auto same = is_same_object(state, a, b)) return *same;
   PyView type_a = state.python_type(a), type_b = state.python_type(b);
   if (type_a && type_b && type_a != type_b) return false;
   if (a->source == kNoSource || b->source == kNoSource) {

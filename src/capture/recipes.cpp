@@ -81,8 +81,13 @@ std::optional<RecipeId> RecipeWriter::method(const ValueRef& self, const std::st
 
 std::optional<RecipeId> RecipeWriter::cell(const ValueRef& value) {
   auto* cell = as_cell(value);
-  if (cell->source != kNoSource) return fail("a function made here shares a variable of an enclosing function");
-  shared_cells_.insert(value.get());
+  if (cell->source != kNoSource) {  // an existing cell is passed on as it is
+    const Source& contents = state_.guards.sources[cell->source];
+    if (contents.kind == SourceKind::kContentsOf) return source(contents.parent);
+    // The captured function object is fixed, and its cells with it.
+    if (contents.kind == SourceKind::kCell) return source(state_.object_source(cell->cell.get()));
+    return fail("a function made here shares a variable of an inlined function");
+  }
   Recipe recipe;
   recipe.kind = Recipe::Kind::kCell;
   return children(std::move(recipe), {cell->contents});
@@ -175,7 +180,14 @@ std::optional<RecipeId> RecipeWriter::write_contents(const ValueRef& container) 
     return add(std::move(recipe));
   }
   auto& sequence = static_cast<SequenceValue&>(*container);
-  if (sequence.type) return fail("a " + type_name(sequence.type.get()) + " made here");
+  if (sequence.type) {  // a namedtuple; the views of a dict cannot be made without their dict
+    if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(sequence.type.get()), &PyTuple_Type))
+      return fail("a " + type_name(sequence.type.get()) + " made here");
+    recipe.kind = Recipe::Kind::kCall;
+    std::vector<ValueRef> parts = {state_.constant(sequence.type)};
+    parts.insert(parts.end(), sequence.items.begin(), sequence.items.end());
+    return children(std::move(recipe), parts);
+  }
   recipe.kind = sequence.kind == ValueKind::kTuple  ? Recipe::Kind::kTuple
                 : sequence.kind == ValueKind::kList ? Recipe::Kind::kList
                                                     : Recipe::Kind::kSet;

@@ -24,8 +24,6 @@ class RecipeWriter {
   std::optional<RecipeId> write_contents(const ValueRef& container);
   RecipeId source(SourceId source);
   const std::string& failure() const { return failure_; }
-  // Cells that functions made during capture share with the frame.
-  const std::set<const Value*>& shared_cells() const { return shared_cells_; }
 
  private:
   std::optional<RecipeId> write_new(const ValueRef& value);
@@ -44,7 +42,6 @@ class RecipeWriter {
   std::unordered_map<const Value*, RecipeId> written_;
   std::vector<ValueRef> keep_;  // keys of `written_` stay alive
   std::set<const Value*> running_;
-  std::set<const Value*> shared_cells_;
   std::string failure_;
 };
 

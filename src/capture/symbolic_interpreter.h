@@ -93,7 +93,7 @@ class SymbolicInterpreter {
   Outcome load_local(int index);
   Outcome top_argument(int index);
   CellValue* cell_at(int index);
-  Flow failed_lookup(const Instruction& instruction, Break reason);
+  Captured<Unit> complete_super(CallArguments& args);
 
 #define SUTURE_HANDLED(opcode, handler) Flow handler(const Instruction& instruction);
 #define SUTURE_HANDLED_AS(opcode, handler)

@@ -2,7 +2,7 @@
 //
 //   attempt 1   run until something cannot be captured at instruction i
 //     i in a loop          -> plan: keep the outermost loop around i in Python
-//     i in a try or with   -> the frame is skipped
+//     array work in a try  -> plan: break before the try; without anything captured before it, the frame is skipped
 //     otherwise            -> plan: break at i (at the start of its call group)
 //   attempt 2   run again; stop BEFORE the planned instruction, with state that nothing half-done touched
 //
@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "bytecode/analysis.h"
+#include "bytecode/continuation.h"
 #include "capture/side_effects.h"
 #include "capture/symbolic_interpreter.h"
 #include "cpython/code_object.h"
@@ -93,12 +94,28 @@ class FrameTracer {
 
   // --- restarting --------------------------------------------------------------------------------------------------------
 
+  // The array operation, or the call around it, stands inside a try: compiled code would raise outside of it.
+  bool is_in_try(const Break& reason, int at) const {
+    const bool blames_try = reason.reason == BreakReason::kBreakInTry || (reason.cause && reason.cause->reason == BreakReason::kBreakInTry);
+    return blames_try && function().region_at(at) != nullptr;
+  }
+
+  // The NOP that CPython leaves for the `try` line, or -1.
+  int before_region(int at) const {
+    while (at > 0 && function().region_at(at)) at = function().region_at(at)->begin - 1;
+    const bool is_try = at > 0 && function().instructions[static_cast<size_t>(at)].opcode == Opcode::NOP;
+    return is_try && !outermost_loop(function(), at) ? at : -1;
+  }
+
   Attempt amend(int index, Break reason) {
-    const int at = group_start(function(), index);
+    int at = group_start(function(), index);
     auto loop = outermost_loop(function(), at);
-    if (loop && function().region_at(loop->header)) loop.reset();
-    if (!loop && (reason.reason == BreakReason::kBreakInTry || function().region_at(at)))
-      return skip(reason.reason == BreakReason::kBreakInTry ? reason : with_cause(BreakReason::kBreakInTry, {reason.title()}, reason));
+    if (loop && function().region_at(loop->header) && is_in_try(reason, at)) loop.reset();
+    if (!loop && is_in_try(reason, at)) {
+      const int before = before_region(at);
+      if (before < 0) return skip(reason);
+      at = before;
+    }
     Restart next{plan_};
     if (loop) {
       const bool own = index == loop->header || reason.reason == BreakReason::kLoopTooLong;
@@ -143,7 +160,7 @@ class FrameTracer {
     const bool operates = has_operations(state_.graph);
     if (kind == FrameEnd::Kind::kReturn && !operates)
       return skip(state_.make_break(BreakReason::kNoArrays, {"`" + function().code.qualname + "`"}));
-    if (kind == FrameEnd::Kind::kBreak && !operates && is_about_values(reason_here()->reason)) return skip(*reason_here());
+    if (kind == FrameEnd::Kind::kBreak && !operates && gains_nothing(*reason_here())) return skip(*reason_here());
 
     Capture capture = new_capture();
     RecipeWriter writer(state_, capture);
@@ -153,6 +170,7 @@ class FrameTracer {
       if (!id) return cannot_resume(writer.failure());
       capture.end.value = *id;
     } else {
+      if (const std::string why = needs_own_frame(function()); !why.empty()) return cannot_resume("the function " + why);
       capture.end.at = frame_.ip;
       capture.end.reason = *reason_here();
       if (!write_frame(writer, capture.end)) return cannot_resume(writer.failure());
@@ -160,7 +178,6 @@ class FrameTracer {
     if (!write_side_effects(state_, writer, capture)) return cannot_resume(writer.failure());
     if (!guard_side_effects(state_))
       return skip(state_.make_break(BreakReason::kUnsupportedMutation, {"An input is written that shares memory with another input"}));
-    if (auto shared = shared_cell(writer, kind)) return cannot_resume(*shared);
     for (NodeId placeholder : state_.graph.placeholders) capture.input_recipes.push_back(writer.source(placeholder_source(placeholder)));
     guard_shapes();
     capture.graph = std::move(state_.graph);
@@ -168,9 +185,10 @@ class FrameTracer {
     return capture;
   }
 
-  // Values of which nothing is known, met before anything was captured: the frame gains nothing from being split.
-  static bool is_about_values(BreakReason reason) {
-    return reason == BreakReason::kUnsupportedDtype || reason == BreakReason::kArraySubclass;
+  // Values of which nothing is known, or a try, met before anything was captured: nothing is gained by splitting the frame.
+  bool gains_nothing(const Break& reason) const {
+    const bool before_try = function().instructions[static_cast<size_t>(frame_.ip)].opcode == Opcode::NOP;
+    return reason.reason == BreakReason::kUnsupportedDtype || reason.reason == BreakReason::kArraySubclass || before_try;
   }
 
   bool write_frame(RecipeWriter& writer, FrameEnd& end) {
@@ -195,46 +213,7 @@ class FrameTracer {
       return writer.source(state_.source(SourceKind::kLocal, kNoSource, index, name));
     }
     const ValueRef& value = frame_.locals[static_cast<size_t>(index)];
-    // A resume function makes its own cell from the contents.
-    if (auto* cell = as_cell(value)) return writer.write(cell->contents);
-    return writer.write(value);
-  }
-
-  // A rebuilt function and the rest of the frame would hold two cells where there was one: harmless only when neither
-  // assigns the variable any more.
-  std::optional<std::string> shared_cell(const RecipeWriter& writer, FrameEnd::Kind kind) {
-    if (kind == FrameEnd::Kind::kReturn) return std::nullopt;
-    for (size_t i = 0; i < frame_.locals.size(); ++i) {
-      if (!writer.shared_cells().contains(frame_.locals[i].get())) continue;
-      const std::string& name = function().code.local_names[i];
-      if (assigned_later(static_cast<int>(i)) || assigned_inside(function_code(state_.input.function), name))
-        return "variable `" + name + "` is shared with an inner function and assigned later";
-    }
-    return std::nullopt;
-  }
-
-  bool assigned_later(int local) const {
-    const auto& instructions = function().instructions;
-    return std::any_of(instructions.begin() + frame_.ip, instructions.end(), [&](const Instruction& i) {
-      return (i.opcode == Opcode::STORE_DEREF || i.opcode == Opcode::DELETE_DEREF) && i.arg == local;
-    });
-  }
-
-  // Some function nested in `code` assigns its free variable `name`.
-  bool assigned_inside(PyView code, const std::string& name) {
-    PyRef constants = code_constants(code);
-    for (Py_ssize_t i = 0; constants && i < PyTuple_GET_SIZE(constants.get()); ++i) {
-      PyView inner = PyTuple_GET_ITEM(constants.get(), i);
-      if (!PyCode_Check(inner)) continue;
-      auto decoded = state_.decode(inner);
-      if (!is_value(decoded)) return true;
-      const Function& nested = std::get<const DecodedCode*>(decoded)->function;
-      for (const Instruction& step : nested.instructions) {
-        if (step.opcode == Opcode::STORE_DEREF && nested.code.local_names[static_cast<size_t>(step.arg)] == name) return true;
-      }
-      if (assigned_inside(inner, name)) return true;
-    }
-    return false;
+    return writer.write(value);  // of a cell variable: the cell, which inner functions may share
   }
 
   SourceId placeholder_source(NodeId node) const { return state_.placeholder_sources.at(node); }

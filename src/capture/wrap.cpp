@@ -102,7 +102,7 @@ ValueRef CaptureState::known(PyView object, SourceId source) {
 }
 
 Outcome CaptureState::wrap_new(PyView o, SourceId source) {
-  if (o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented) {
+  if (o == Py_None || o == unbound_marker() || o == Py_Ellipsis || o == Py_NotImplemented) {
     guard_identity(source, o);
     return std::make_shared<ConstantValue>(PyRef::borrow(o), source);
   }

@@ -43,6 +43,7 @@ enum class ValueKind : uint8_t {
   kArrayMethod,    // ArrayMethodValue: x.sum before it is called
   kBuiltinMethod,  // BuiltinMethodValue: items.append before it is called
   kPartial,        // PartialValue: functools.partial
+  kSuper,          // SuperValue: super()
   kCell,           // CellValue
   kInstance,       // InstanceValue: user object read through its source
   kNull,           // CPython's internal NULL on the stack
@@ -156,6 +157,11 @@ struct PartialValue : Value {
   std::vector<std::pair<std::string, ValueRef>> keyword;
   PyRef made_from;  // functools.partial when made here
   explicit PartialValue(SourceId source = kNoSource) : Value(ValueKind::kPartial, source) {}
+};
+struct SuperValue : Value {
+  PyRef type;     // lookup starts behind this class
+  ValueRef self;  // an InstanceValue
+  SuperValue(PyRef type, ValueRef self) : Value(ValueKind::kSuper), type(std::move(type)), self(std::move(self)) {}
 };
 struct CellValue : Value {
   ValueRef contents;  // null when empty
