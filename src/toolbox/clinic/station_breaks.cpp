@@ -91,7 +91,14 @@ Finding skip_finding(const Explanation& run, const SkipModel& skip) {
 
 std::vector<Finding> examine_breaks(const Explanation& run) {
   std::vector<Finding> out;
-  for (const BreakModel& record : run.model().breaks) out.push_back(break_finding(run, record));
+  auto is_root_cause = [](const BreakModel& record) { return record.reason_id != "SB206"; };
+  const auto& breaks = run.model().breaks;
+  bool causes_known = std::any_of(breaks.begin(), breaks.end(), is_root_cause);
+  for (const BreakModel& record : breaks) {
+    out.push_back(break_finding(run, record));
+    // The break inside the called function is a finding of its own; repairing that one repairs this one.
+    if (!is_root_cause(record) && causes_known) out.back().severity = Severity::kNote;
+  }
   for (const SkipModel& skip : run.model().skips)
     // The recompile limit is told by its own station.
     if (skip.reason_id != "SB505") out.push_back(skip_finding(run, skip));

@@ -1,0 +1,88 @@
+"""Backends: built-in ones, registered ones, callables, and what happens when one fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import suture
+from suture import _backends
+
+
+def f(x):
+    return (np.sqrt(x) + 1).sum(axis=0)
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "lowered_eager"])
+def test_built_in_backends_agree_bit_for_bit(backend):
+    x = np.linspace(0, 9, 12).reshape(3, 4)
+    compiled = suture.compile(f, backend=backend)
+    with suture.testing.frames_compiled(expected=1):
+        np.testing.assert_array_equal(compiled(x), f(x))
+    assert compiled.status()["backend"] == backend
+
+
+def test_a_callable_backend_gets_the_graph_and_example_inputs():
+    seen = []
+
+    def backend(graph, example_inputs):
+        seen.append((graph, example_inputs))
+        return graph.forward()
+
+    x = np.ones((2, 3))
+    np.testing.assert_array_equal(suture.compile(f, backend=backend)(x), f(x))
+    (graph, inputs) = seen[0]
+    assert isinstance(graph, suture.Graph) and len(seen) == 1
+    assert [node["target"] for node in graph.nodes if node["op"] != "placeholder" and node["target"]][:2] == [
+        "np.sqrt",
+        "+",
+    ]
+    assert "def forward(" in graph.code
+    assert len(inputs) == len(graph.placeholders)
+    np.testing.assert_array_equal(graph.eval(x)[0], f(x))
+
+
+def test_registered_names_are_listed_and_can_be_replaced():
+    calls = []
+
+    @suture.register_backend("counting")
+    def counting(graph, example_inputs):
+        calls.append(graph)
+        return graph.forward()
+
+    try:
+        assert {"native", "eager", "lowered_eager", "counting"} <= set(suture.list_backends())
+        suture.compile(f, backend="counting")(np.ones((2, 2)))
+        assert len(calls) == 1
+        suture.register_backend("counting", _backends.eager)
+        suture.compile(f, backend="counting")(np.ones((2, 2)))
+        assert len(calls) == 1
+    finally:
+        del _backends._registered["counting"]
+
+
+def test_bad_backends_are_refused_at_once():
+    with pytest.raises(ValueError, match="no backend is named 'eagr'; did you mean 'eager'"):
+        suture.compile(f, backend="eagr")
+    with pytest.raises(TypeError):
+        suture.compile(f, backend=3)
+    with pytest.raises(ValueError, match="cannot be replaced"):
+        suture.register_backend("native", f)
+    with pytest.raises(TypeError, match="callable"):
+        suture.register_backend("x", 3)
+
+
+def test_a_backend_that_raises_costs_nothing_but_a_record():
+    def broken(graph, example_inputs):
+        raise RuntimeError("cannot handle sqrt")
+
+    compiled = suture.compile(f, backend=broken)
+    np.testing.assert_array_equal(compiled(np.ones((2, 2))), f(np.ones((2, 2))))
+    status = compiled.status()
+    assert status["skipped"] and "cannot handle sqrt" in status["reason"]
+
+
+def test_the_option_backend_is_the_default():
+    with suture.config.patch(backend="eager"):
+        compiled = suture.compile(f)
+    assert compiled.status()["backend"] == "eager"
