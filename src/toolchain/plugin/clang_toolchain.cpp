@@ -65,6 +65,10 @@ constexpr const char* kPipeline =
 
 constexpr const char* kPreludePath = "/suture/prelude.h";
 constexpr const char* kPchPath = "/suture/prelude.pch";
+// The prelude is included, not the main file of its PCH: clang keeps a list of unused static functions of
+// main files, and would read all of them back from the PCH at the end of every kernel.
+constexpr const char* kPchMainPath = "/suture/main.h";
+constexpr const char* kPchMain = "#include \"/suture/prelude.h\"\n";
 
 using Clock = std::chrono::steady_clock;
 double take_ms(Clock::time_point& since) {
@@ -221,6 +225,7 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> file_system(std::string_
   auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   files->setCurrentWorkingDirectory("/suture");
   files->addFile(kPreludePath, 0, llvm::MemoryBuffer::getMemBuffer(prelude, kPreludePath));
+  files->addFile(kPchMainPath, 0, llvm::MemoryBuffer::getMemBuffer(kPchMain, kPchMainPath));
   return files;
 }
 
@@ -229,7 +234,8 @@ Status ClangCompiler::build_pch() {
   if (pch_) return ok_status();
   auto buffer = std::make_shared<clang::PCHBuffer>();
   std::vector<std::string> args = cc1_arguments(host_);
-  args.insert(args.end(), {"-x", "c++-header", kPreludePath});
+  // Without this flag every kernel would instantiate the templates that the prelude's own functions use.
+  args.insert(args.end(), {"-fpch-instantiate-templates", "-x", "c++-header", kPchMainPath});
   PchAction action(buffer);
   SUTURE_TRY_VOID(run_frontend(file_system(config_.prelude), std::move(args), action));
   if (!buffer->IsComplete) return Error::internal("toolchain", "the prelude could not be precompiled");
@@ -261,6 +267,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> ClangCompiler::make_target() const 
   if (!target) return Error::internal("toolchain", message);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.EnableIPRA = true;  // loops keep values in the registers that a vector function leaves alone
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(host_.triple, host_.cpu, host_.features, options, llvm::Reloc::PIC_,
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
@@ -268,10 +275,49 @@ Result<std::unique_ptr<llvm::TargetMachine>> ClangCompiler::make_target() const 
   return machine;
 }
 
+// Tells the vectoriser about the vector forms of the prelude's functions (prelude/vector_types.h):
+// suture_sin_f64 has suture_sin_f64_v and perhaps _w, whose types say how many lanes they take.
+void declare_vector_forms(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    const std::string name = function.getName().str();
+    std::string forms;
+    for (const char* suffix : {"_v", "_w"}) {
+      const llvm::Function* form = name.starts_with("suture_") ? module.getFunction(name + suffix) : nullptr;
+      const auto* type = form ? llvm::dyn_cast<llvm::FixedVectorType>(form->getReturnType()) : nullptr;
+      if (!type) continue;  // without AVX the calling convention hides the vectors
+      if (!forms.empty()) forms += ',';
+      forms += "_ZGV_LLVM_N" + std::to_string(type->getNumElements()) +
+               std::string(function.arg_size(), 'v') + "_" + name + "(" + name + suffix + ")";
+    }
+    if (!forms.empty()) function.addFnAttr("vector-function-abi-variant", forms);
+  }
+}
+
+// `<` and its relatives become comparisons that raise no flag for a quiet NaN. NumPy does not report them,
+// and the replay that the flag would cause on every array with a NaN costs more than the kernel saves. A
+// plain fcmp on vectors is selected as the signalling instruction, or fused with a select into vmaxpd, which
+// signals too; the constrained intrinsic is selected as the quiet one. ("Ignore" means that it is not ordered
+// against other operations.) Last IR step: no pass sees it.
+void make_comparisons_quiet(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* compare = llvm::dyn_cast<llvm::FCmpInst>(&instruction);
+      if (!compare || !compare->isRelational()) continue;
+      llvm::IRBuilder<> builder(compare);
+      llvm::Value* quiet = builder.CreateConstrainedFPCmp(llvm::Intrinsic::experimental_constrained_fcmp,
+                                                          compare->getPredicate(), compare->getOperand(0),
+                                                          compare->getOperand(1), "", llvm::fp::ebIgnore);
+      compare->replaceAllUsesWith(quiet);
+      compare->eraseFromParent();
+    }
+  }
+}
+
 Status optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  declare_vector_forms(module);
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
-  tuning.LoopInterleaving = true;
+  tuning.LoopInterleaving = false;  // same speed, less code to generate
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -286,6 +332,7 @@ Status optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   if (llvm::Error error = builder.parsePassPipeline(passes, kPipeline))
     return Error::internal("toolchain", to_string(std::move(error)));
   passes.run(module, modules);
+  make_comparisons_quiet(module);
   return ok_status();
 }
 

@@ -1,29 +1,29 @@
 // Elementary functions by the C library: glibc's are below 1 ULP in double, and a double result rounded to float is within
 // 0.501 ULP. Functions that have a vector form (vector_math.h) use it where the compiler can vectorise calls.
 #define SUTURE_LIBM1(name)                                       \
-  extern "C" double name(double) noexcept __attribute__((const)); \
   SUTURE_INLINE double vm_##name(double x) { return name(x); }   \
   SUTURE_INLINE float vm_##name(float x) { return float(name(double(x))); }
 #define SUTURE_LIBM2(name)                                                   \
-  extern "C" double name(double, double) noexcept __attribute__((const));     \
   SUTURE_INLINE double vm_##name(double x, double y) { return name(x, y); }   \
   SUTURE_INLINE float vm_##name(float x, float y) { return float(name(double(x), double(y))); }
+#ifndef SUTURE_VECTOR_MATH
 SUTURE_LIBM1(sin)
 SUTURE_LIBM1(cos)
+SUTURE_LIBM1(tanh)
+SUTURE_LIBM1(exp)
+SUTURE_LIBM1(log)
+#endif
 SUTURE_LIBM1(tan)
 SUTURE_LIBM1(asin)
 SUTURE_LIBM1(acos)
 SUTURE_LIBM1(atan)
 SUTURE_LIBM1(sinh)
 SUTURE_LIBM1(cosh)
-SUTURE_LIBM1(tanh)
 SUTURE_LIBM1(asinh)
 SUTURE_LIBM1(acosh)
 SUTURE_LIBM1(atanh)
-SUTURE_LIBM1(exp)
 SUTURE_LIBM1(exp2)
 SUTURE_LIBM1(expm1)
-SUTURE_LIBM1(log)
 SUTURE_LIBM1(log2)
 SUTURE_LIBM1(log10)
 SUTURE_LIBM1(log1p)

@@ -44,8 +44,9 @@ Kernel compile_expression(Toolchain& toolchain, const std::string& expression) {
                c_name<T>() + "* __restrict A = (const " + c_name<T>() + "*)buffers[0];\n  const " +
                c_name<T>() + "* __restrict B = (const " + c_name<T>() + "*)buffers[1];\n  " + c_name<R>() +
                "* __restrict out = (" + c_name<R>() + "*)buffers[2];\n  uint32_t status = 0;\n" +
-               "  for (int64_t i = 0; i < sizes[0]; ++i) {\n    const " + c_name<T>() +
-               " a = A[i], b = B[i];\n    out[i] = " + expression + ";\n  }\n  return status;\n}\n";
+               "  const int64_t n = sizes[0];\n  for (int64_t i = 0; i < n; ++i) {\n    const " +
+               c_name<T>() + " a = A[i], b = B[i];\n    out[i] = " + expression +
+               ";\n  }\n  return status;\n}\n";
   auto library = toolchain.compile(source);
   if (!library.ok()) {
     ADD_FAILURE() << library.error().message << "\n" << source.cpp;
