@@ -161,8 +161,6 @@ PyObject* CodeCache::compile_and_run(const FrameInput& input, Running& running) 
     ~Flag() { value = false; }
   };
   running.compiled = true;
-  ++counters_.compiles;
-  if (!entries_.empty()) ++counters_.recompiles;
   const PyRef code = code_;
   Result<CompileOutcome> outcome = [&] {
     Flag flag(compiling_);
@@ -192,6 +190,8 @@ CacheEntry* CodeCache::install(std::unique_ptr<CacheEntry> entry) {
     }
     entry->value_plan = ValuePlan::of(entry->recipes, entry->value, entry->guards.set().sources);
   }
+  ++counters_.compiles;
+  if (!entries_.empty()) ++counters_.recompiles;
   entries_.push_back(std::move(entry));
   order_.insert(order_.begin(), entries_.back().get());
   return entries_.back().get();

@@ -8,6 +8,7 @@
 #include "cpython/numpy_api.h"
 #include "runtime/arena.h"
 #include "runtime/fp_status.h"
+#include "runtime/output_memory.h"
 
 namespace suture {
 
@@ -227,7 +228,8 @@ Launcher::Outcome Launcher::allocate(Frame& frame) const {
   for (int id : scalars_) frame.pointers[static_cast<size_t>(id)] = &frame.scalars[static_cast<size_t>(id)];
   for (int id : arrays_) {
     const auto b = static_cast<size_t>(id);
-    PyRef array = new_array(native_.plan.buffers[b].dtype, frame.layout.shape(id), frame.layout.stride(id));
+    PyRef array = new_output(native_.plan.buffers[b].dtype, frame.layout.shape(id), frame.layout.stride(id),
+                             frame.layout.buffers[b].bytes);
     if (!array) return Outcome::kError;
     frame.pointers[b] = array_fields(array.get())->data;
     frame.objects[b] = array.release();
