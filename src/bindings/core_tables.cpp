@@ -69,7 +69,7 @@ nb::list event_table() {
 nb::list event_field_table() {
   nb::list table;
   for (const EventFieldInfo& f : all_event_fields())
-    table.append(nb::make_tuple(std::string(info(f.event).name), std::string(f.field), std::string(f.type),
+    table.append(nb::make_tuple(std::string(info(f.event).name), std::string(f.name), std::string(f.type),
                                 std::string(f.doc)));
   return table;
 }

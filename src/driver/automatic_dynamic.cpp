@@ -44,6 +44,7 @@ std::pair<std::string, std::string> symbol_for(const Guard& guard, const GuardTr
 
 void learn_dynamic(std::span<const std::unique_ptr<CacheEntry>> entries, const FrameInput& input,
                    DynamicPlan& plan) {
+  if (plan.mode == DynamicMode::kNever) return;
   for (const auto& entry : entries) {
     const GuardTree& tree = entry->guards;
     const std::vector<int> failing = tree.failing(input);

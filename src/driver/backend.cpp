@@ -115,19 +115,28 @@ Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& com
   return make_compiled_graph(std::move(native), capture.graph.name);
 }
 
+// A backend that raises costs its user the compiled code, not the result; strict mode shows the exception itself.
+Error backend_failure(const CompileContext& ctx) {
+  const bool stop = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
+  if (stop || ctx.options.flag("strict")) return Error::python("backend");
+  const std::string text = pending_exception_text();
+  PyErr_Clear();
+  return Error::unsupported("backend", text);
+}
+
 Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, Compiler& compiler,
                               CompileContext& ctx) {
   SUTURE_TRY(graph, compiler.hooks.make_graph_object(capture.graph));
   SUTURE_TRY(examples, example_inputs(capture, input));
   PyRef callable = PyRef::steal(
       PyObject_CallFunctionObjArgs(ctx.frame.backend_callable.get(), graph.get(), examples.get(), nullptr));
-  if (!callable) return Error::python("backend");
+  if (!callable) return backend_failure(ctx);
   if (!PyCallable_Check(callable.get())) {
     PyErr_Format(
         PyExc_TypeError,
         "backend '%s' returned %s; it must return a callable that takes the graph inputs and returns a tuple",
         ctx.frame.backend.c_str(), type_name(callable.get()).c_str());
-    return Error::python("backend");
+    return backend_failure(ctx);
   }
   return make_compiled_graph(std::move(callable), capture.graph.name);
 }

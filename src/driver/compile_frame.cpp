@@ -21,6 +21,7 @@
 #include "cpython/objects.h"
 #include "driver/automatic_dynamic.h"
 #include "driver/backend.h"
+#include "driver/callees.h"
 #include "driver/compiler.h"
 #include "driver/reports.h"
 #include "driver/stopwatch.h"
@@ -81,6 +82,7 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
 
   if (needs_bytecode(capture)) {
     auto timer = phases.start("bytecode");
+    SUTURE_TRY_VOID(compile_callee(capture, input, frame, compiler));
     SUTURE_TRY(function, transformed_function(capture, input, entry->compiled_graph.get(), entry_number,
                                               frame, compiler, ctx));
     entry->transformed = std::move(function);
@@ -141,7 +143,7 @@ Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, 
     if (options.flag("automatic_dynamic")) learn_dynamic(cache.entries(), input, frame.dynamic);
     if (static_cast<int64_t>(cache.entries().size()) >= options.number("recompile_limit")) {
       report_recompile_limit(ctx, input, cache);
-      return skip("recompile limit reached");
+      return skip(std::string(info(BreakReason::kRecompileLimit).title));
     }
     report_recompile(ctx, input, cache);
   }

@@ -67,13 +67,61 @@ Result<PyRef> Compiler::compile(PyView function, FrameOptions frame_options) {
   return make_callable(function, std::move(frame));
 }
 
+namespace {
+
+bool same_cells(PyView a, PyView b) {
+  if (a == b) return true;
+  if (!a || !b || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i)
+    if (PyTuple_GET_ITEM(a, i) != PyTuple_GET_ITEM(b, i)) return false;
+  return true;
+}
+
+// The callable that another entry of the frame made from the same code and cells, if it is still alive.
+Result<PyRef> known_continuation(FrameRecord& parent, PyView function) {
+  PyView code = function_code(function);
+  std::erase_if(parent.continuations, [](const auto& c) { return PyWeakref_GetObject(c.callable.get()) == Py_None; });
+  for (const auto& continuation : parent.continuations) {
+    const int equal = PyObject_RichCompareBool(continuation.code.get(), code, Py_EQ);
+    if (equal < 0) return Error::python("compile");
+    PyView callable = PyWeakref_GetObject(continuation.callable.get());
+    if (equal && same_cells(function_closure(jit_callable_function(callable)), function_closure(function)))
+      return PyRef::borrow(callable);
+  }
+  return PyRef();
+}
+
+}  // namespace
+
 Result<PyRef> Compiler::compile_child(PyView function, const std::string& kind, FrameRecord& parent) {
+  if (kind != "callee") {  // two functions with one code may have other defaults
+    SUTURE_TRY(known, known_continuation(parent, function));
+    if (known) return known;
+  }
   auto frame = std::make_shared<FrameRecord>();
   frame->kind = kind;
   frame->options = parent.options;
   frame->dynamic.mode = parent.options.dynamic;
+  frame->root = parent.root.expired() ? parent.weak_from_this() : parent.root;
   parent.children.push_back(frame);
-  return make_callable(function, std::move(frame));
+  SUTURE_TRY(callable, make_callable(function, std::move(frame)));
+  PyRef weak = PyRef::steal(PyWeakref_NewRef(callable.get(), nullptr));
+  if (!weak) return Error::python("compile");
+  parent.continuations.push_back({PyRef::borrow(function_code(function)), std::move(weak)});
+  return callable;
+}
+
+Result<PyRef> Compiler::compile_callee(PyView function, FrameRecord& frame) {
+  auto root = frame.root.lock();
+  FrameRecord& family = root ? *root : frame;
+  for (const PyRef& weak : live_callables_) {
+    PyView callable = PyWeakref_GetObject(weak.get());
+    if (callable == Py_None || jit_callable_function(callable) != function) continue;
+    const int id = static_cast<CodeCache&>(*jit_callable_state(callable)).frame_id();
+    const bool related = id == family.id || std::ranges::any_of(family.children, [&](const auto& c) { return c->id == id; });
+    if (related) return PyRef::borrow(callable);
+  }
+  return compile_child(function, "callee", family);
 }
 
 Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameRecord> frame) {
@@ -114,6 +162,7 @@ void Compiler::reset(CodeCache& cache) {
   frame->compiles = 0;
   frame->events.clear();
   frame->children.clear();
+  frame->continuations.clear();
 }
 
 void Compiler::reset() {

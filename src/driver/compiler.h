@@ -51,6 +51,9 @@ class Compiler {
   // The same for a function that belongs to `parent` (resume functions, iteration functions).
   Result<PyRef> compile_child(PyView function, const std::string& kind, FrameRecord& parent);
 
+  // The wrapper of a function that frames of `frame`'s family call; one per function object.
+  Result<PyRef> compile_callee(PyView function, FrameRecord& frame);
+
   Result<Toolchain*> toolchain();       // made at the first call
   std::string cache_directory() const;  // resolved; "" when off
   std::shared_ptr<FrameRecord> record(int frame_id) const;

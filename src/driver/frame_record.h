@@ -13,7 +13,7 @@
 
 namespace suture {
 
-struct FrameRecord {
+struct FrameRecord : std::enable_shared_from_this<FrameRecord> {
   int id = 0;
   std::string kind;            // "function" | "resume" | "iteration" | "callee"
   std::string function, file;  // of the code object
@@ -25,6 +25,15 @@ struct FrameRecord {
   int limit_hits = 0;
   std::vector<Event> events;                           // at most kMaxRecordedEvents, oldest first
   std::vector<std::shared_ptr<FrameRecord>> children;  // resume and iteration functions made by this frame
+
+  std::weak_ptr<FrameRecord> root;  // of the family; empty for the root itself
+
+  // Entries of one frame that break at the same place share their resume function: same code, same callable.
+  struct Continuation {
+    PyRef code;
+    PyRef callable;  // a weak reference: the entries keep it alive
+  };
+  std::vector<Continuation> continuations;
 
   static constexpr size_t kMaxRecordedEvents = 4096;
 };

@@ -310,6 +310,9 @@ Result<CompileOutcome> give_up(const CompileContext& ctx, const FrameInput& inpu
   if (error.step == "toolchain" && error.kind == ErrorKind::kUnsupported) {
     reason.reason = BreakReason::kNoCompiler;
     reason.args = {error.message};
+  } else if (error.step == "backend" && error.kind == ErrorKind::kUnsupported) {
+    reason.reason = BreakReason::kBackendFailed;
+    reason.args = {fmt::format("'{}'", ctx.frame.backend), error.message};
   } else {
     reason.reason = BreakReason::kInternal;
     reason.args = {error.step, error.message};

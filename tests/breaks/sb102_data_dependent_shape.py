@@ -1,6 +1,6 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB102", "np.nonzero", 2
+REASON, AT, FRAMES = "SB102", "np.where(y)", 2
 
 
 def arguments():
@@ -9,5 +9,5 @@ def arguments():
 
 def f(x):
     y = x * 2
-    where = np.nonzero(y)
+    where = np.where(y)
     return y + 1, where[0]

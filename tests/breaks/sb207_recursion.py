@@ -1,19 +1,14 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB207", "halve(", 2
-
-
-def halve(x, n):
-    if n == 0:
-        return x
-    return halve(x * 0.5, n - 1)
+REASON, AT, FRAMES = "SB207", "f(x * 0.5", 4
 
 
 def arguments():
-    return (np.array([3.0, 1.0, 2.0]),)
+    return (np.array([3.0, 1.0, 2.0]), 3)
 
 
-def f(x):
-    y = x + 1
-    z = halve(y, 3)
-    return z * 2
+def f(x, n):
+    if n == 0:
+        return x + 1
+    y = f(x * 0.5, n - 1)
+    return y * 2

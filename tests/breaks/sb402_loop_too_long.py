@@ -1,6 +1,6 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB402", "for i in range(500)", 3
+REASON, AT, FRAMES = "SB402", "for i in range(500)", 4
 
 
 def arguments():

@@ -12,6 +12,7 @@ and may define CALLS, the number of calls (default 1), and RAISES, the exception
 import json
 import linecache
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,9 @@ PROGRAMS = sorted(Path(__file__).parent.glob("sb*.py"))
 
 def same(expected, actual):
     assert type(expected) is type(actual)
-    if isinstance(expected, np.ndarray):
+    if isinstance(expected, Iterator):
+        assert list(expected) == list(actual)
+    elif isinstance(expected, np.ndarray):
         assert expected.dtype == actual.dtype and expected.shape == actual.shape
         np.testing.assert_array_equal(expected, actual)
     elif isinstance(expected, (tuple, list)):
@@ -69,7 +72,9 @@ def test_break_has_its_reason_line_and_hint(path, capsys):
     assert matching, f"{program['REASON']} expected, got {[r.get('reason_id') for r in records]}"
     if program["REASON"] != "SB505":
         assert all(r["hints"] and all(r["hints"]) and r["explanation"] and r["reason"] for r in matching)
-        assert "{" not in matching[0]["explanation"] or "{" in linecache.getline(matching[0]["file"], matching[0]["line"])
+        assert "{" not in matching[0]["explanation"] or "{" in linecache.getline(
+            matching[0]["file"], matching[0]["line"]
+        )
     if program["AT"]:
         blamed = [linecache.getline(r["file"], r["line"]) for r in matching]
         assert any(program["AT"] in line for line in blamed), blamed
@@ -79,5 +84,10 @@ def test_break_has_its_reason_line_and_hint(path, capsys):
 
 def test_every_reason_that_a_program_can_cause_has_one():
     programs = {path.name[:5].upper() for path in PROGRAMS}
-    needs_a_defect = {"SB504", "SB507", "SB508", "SB509"}  # another Python, a defect of ours, a bad backend, no compiler
+    needs_a_defect = {
+        "SB504",
+        "SB507",
+        "SB508",
+        "SB509",
+    }  # another Python, a defect of ours, a bad backend, no compiler
     assert {code for code, *_ in _core.break_table()} - needs_a_defect <= programs

@@ -253,7 +253,7 @@ FUNCTIONS = [
     tuples, dicts, lists, comprehensions, default_arguments, star_arguments, closures, lambdas, partials, fstrings, shape_logic,
     isinstance_logic, zips, min_max, ternary, while_loop, for_else, walrus, try_block, chained_comparison, boolean_logic,
     slices_of_lists, string_methods, nested_functions, global_function, methods, callable_instance, unpack_array, iterate_array,
-    conditional_expression_of_none, augmented, same_object_returned, returns_input, views_alias,
+    conditional_expression_of_none, augmented, same_object_returned, views_alias,
 ]  # fmt: skip
 
 
@@ -475,6 +475,6 @@ def test_user_exceptions_show_the_users_line():
     compiled = suture.compile(f)
     with pytest.raises(ValueError, match="could not be broadcast") as caught:
         compiled(X)
-    lines = [entry.lineno for entry in caught.traceback]
+    lines = [entry.lineno + 1 for entry in caught.traceback]
     assert f.__code__.co_firstlineno + 3 in lines
     assert frames_compiled(compiled) >= 1

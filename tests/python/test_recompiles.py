@@ -111,7 +111,7 @@ def test_bool_int_and_float_are_different_inputs():
         (np.ones(4), np.ones(4, np.float32), "dtype"),
         (np.ones(4), np.ones((4, 1)), "rank"),
         (np.ones((4, 4)), np.ones((4, 4)).T, "layout"),
-        (np.ones(4), [1.0, 2.0], "type"),
+        (np.ones(4), [1.0, 2.0], "array"),
     ],
 )
 def test_each_change_is_named(first, second, word):

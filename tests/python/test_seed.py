@@ -117,7 +117,8 @@ def test_results_equal_numpy_and_the_input_is_untouched(shape, dtype, sign):
     if sign < 0:
         x = x * 0 - 1.6  # sin(x) + 1 is about zero: the other side of the branch may be taken
     compiled = suture.compile(f)
-    check(f, compiled, (x, 3.0), ulp=4)
+    # 1 + sin(x) cancels where sin(x) is near -1: one unit of the sine becomes many of the sum.
+    check(f, compiled, (x, 3.0), ulp=64)
     assert frames_compiled(compiled) == 2
 
 

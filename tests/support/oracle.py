@@ -14,7 +14,7 @@ from suture import _core
 
 def ulp_distance(expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
     """Distance in units in the last place between floats of one dtype; 0 where both are NaN, huge where only one is."""
-    integer = {4: np.int32, 8: np.int64}[expected.dtype.itemsize]
+    integer = {2: np.int16, 4: np.int32, 8: np.int64}[expected.dtype.itemsize]
 
     def ordered(x: np.ndarray) -> np.ndarray:
         bits = np.ascontiguousarray(x).view(integer).astype(object)

@@ -1,0 +1,13 @@
+import numpy as np
+
+REASON, AT, FRAMES = "SB308", "n**n", 2
+
+
+def arguments():
+    return (np.ones(3), 2.5)
+
+
+def f(x, n):
+    y = x * 2
+    m = n**n
+    return y * m

@@ -1,0 +1,12 @@
+import numpy as np
+
+REASON, AT, FRAMES = "SB404", "", 0
+
+
+def arguments():
+    return (np.ones(3),)
+
+
+def f(x):
+    with np.errstate(all="ignore"):
+        return np.log(x) * 2
