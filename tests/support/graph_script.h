@@ -1,13 +1,46 @@
-#include "graph_script.h"
+// Graphs for tests, written as a short script:
+//
+//   x = input float64 32,32              array, C-contiguous; "float64 32,32 1,32" gives strides in elements
+//   rows = symbol 32                     a symbolic size and its value in this call; then "float64 rows,32"
+//   n = input float64 pyfloat            also numpy (NumPy scalar), pyint, pybool
+//   c = const float64 pyfloat 1.5
+//   y = sin x                            any op of ops.def by its table name, then operands, then attributes
+//   s = sum y axes=0,1 keepdims dtype=float64
+//   v = slice y 0:2:16 1:1:31 new 3      start:step:length | index | new
+//   return y s
+#pragma once
 
+#include <map>
+#include <sstream>
 #include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "graph/graph_builder.h"
 
 namespace suture {
-namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+class GraphScript {
+ public:
+  // Throws std::runtime_error with the line that is wrong; tests and tools may use exceptions.
+  static Graph build(const std::string& text) { return GraphScript().read(text); }
 
-std::vector<std::string> split(const std::string& text, char separator) {
+ private:
+  Graph read(const std::string& text);
+  void line(const std::vector<std::string>& words);
+  NodeId operation(const std::vector<std::string>& words);
+
+  Graph graph_;
+  GraphBuilder builder_{graph_};
+  std::map<std::string, NodeId> nodes_;
+  std::map<std::string, SymInt> symbols_;
+};
+
+namespace graph_script {
+
+[[noreturn]] inline void fail(const std::string& what) { throw std::runtime_error(what); }
+
+inline std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::stringstream stream(text);
   for (std::string part; std::getline(stream, part, separator);)
@@ -15,13 +48,18 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-std::vector<SymInt> sizes(const std::string& text) {
+using Symbols = std::map<std::string, SymInt>;
+
+inline std::vector<SymInt> sizes(const std::string& text, const Symbols& symbols) {
   std::vector<SymInt> values;
-  for (const std::string& part : split(text, ',')) values.push_back(SymInt(std::stoll(part)));
+  for (const std::string& part : split(text, ',')) {
+    const auto known = symbols.find(part);
+    values.push_back(known != symbols.end() ? known->second : SymInt(std::stoll(part)));
+  }
   return values;
 }
 
-ValueClass class_named(const std::string& name) {
+inline ValueClass class_named(const std::string& name) {
   static const std::map<std::string, ValueClass> kClasses = {{"numpy", ValueClass::kNumpyScalar},
                                                              {"pybool", ValueClass::kPyBool},
                                                              {"pyint", ValueClass::kPyInt},
@@ -30,7 +68,7 @@ ValueClass class_named(const std::string& name) {
   return found == kClasses.end() ? ValueClass::kArray : found->second;
 }
 
-IndexItem index_item(const std::string& word) {
+inline IndexItem index_item(const std::string& word) {
   IndexItem item;
   if (word == "new") {
     item.kind = IndexItem::Kind::kNewAxis;
@@ -47,7 +85,7 @@ IndexItem index_item(const std::string& word) {
   return item;
 }
 
-void attribute(Attrs& attrs, const std::string& word) {
+inline void attribute(Attrs& attrs, const std::string& word, const Symbols& symbols) {
   const size_t equals = word.find('=');
   const std::string name = word.substr(0, equals),
                     value = equals == std::string::npos ? "" : word.substr(equals + 1);
@@ -58,7 +96,7 @@ void attribute(Attrs& attrs, const std::string& word) {
   } else if (name == "keepdims") {
     attrs.keepdims = true;
   } else if (name == "dims") {
-    attrs.dims = sizes(value);
+    attrs.dims = sizes(value, symbols);
   } else if (name == "dtype") {
     attrs.dtype = dtype_from_name(value);
   } else if (name == "order") {
@@ -70,15 +108,15 @@ void attribute(Attrs& attrs, const std::string& word) {
   }
 }
 
-}  // namespace
+}  // namespace graph_script
 
-Graph GraphScript::read(const std::string& text) {
+inline Graph GraphScript::read(const std::string& text) {
   graph_.name = "graph_0";
   std::stringstream stream(text);
   int number = 0;
   for (std::string current; std::getline(stream, current);) {
     ++number;
-    std::vector<std::string> words = split(current, ' ');
+    std::vector<std::string> words = graph_script::split(current, ' ');
     if (words.empty() || words[0][0] == '#') continue;
     UserSpan where;
     where.file = "/home/user/script.py";
@@ -88,26 +126,30 @@ Graph GraphScript::read(const std::string& text) {
     try {
       line(words);
     } catch (const std::exception& error) {
-      fail(current + ": " + error.what());
+      graph_script::fail(current + ": " + error.what());
     }
   }
   return std::move(graph_);
 }
 
-void GraphScript::line(const std::vector<std::string>& words) {
+inline void GraphScript::line(const std::vector<std::string>& words) {
   if (words[0] == "return") {
     for (size_t i = 1; i < words.size(); ++i) graph_.outputs.push_back(nodes_.at(words[i]));
     return;
   }
-  if (words.size() < 3 || words[1] != "=") fail("expected `name = op ...`");
+  if (words.size() < 3 || words[1] != "=") graph_script::fail("expected `name = op ...`");
   const std::vector<std::string> rest(words.begin() + 2, words.end());
-  if (rest[0] == "input") {
+  if (rest[0] == "symbol") {
+    symbols_.emplace(words[0], graph_.env.create_symbol(words[0], std::stoll(rest[1]), 2, INT64_MAX, true));
+  } else if (rest[0] == "input") {
     nodes_[words[0]] = builder_.placeholder(words[0], [&] {
       TensorType type;
       type.dtype = *dtype_from_name(rest[1]);
-      type.value_class = rest.size() > 2 ? class_named(rest[2]) : ValueClass::kArray;
-      if (rest.size() > 2 && !type.scalar()) type.shape = sizes(rest[2]);
-      type.strides = rest.size() > 3 ? sizes(rest[3]) : contiguous_strides(type.shape, Order::kC);
+      type.value_class = rest.size() > 2 ? graph_script::class_named(rest[2]) : ValueClass::kArray;
+      if (rest.size() > 2 && !type.scalar() && rest[2] != "array")
+        type.shape = graph_script::sizes(rest[2], symbols_);
+      type.strides = rest.size() > 3 ? graph_script::sizes(rest[3], symbols_)
+                                     : contiguous_strides(type.shape, Order::kC);
       return type;
     }());
   } else if (rest[0] == "const") {
@@ -115,15 +157,15 @@ void GraphScript::line(const std::vector<std::string>& words) {
     const Scalar value = is_float(dtype)  ? Scalar(std::stod(rest[3]))
                          : is_bool(dtype) ? Scalar(rest[3] == "True")
                                           : Scalar(int64_t{std::stoll(rest[3])});
-    nodes_[words[0]] = builder_.constant(value, class_named(rest[2]), dtype);
+    nodes_[words[0]] = builder_.constant(value, graph_script::class_named(rest[2]), dtype);
   } else {
     nodes_[words[0]] = operation(rest);
   }
 }
 
-NodeId GraphScript::operation(const std::vector<std::string>& words) {
+inline NodeId GraphScript::operation(const std::vector<std::string>& words) {
   const auto op = op_from_name(words[0]);
-  if (!op) fail("unknown op " + words[0]);
+  if (!op) graph_script::fail("unknown op " + words[0]);
   std::vector<NodeId> operands;
   Attrs attrs;
   for (size_t i = 1; i < words.size(); ++i) {
@@ -131,13 +173,13 @@ NodeId GraphScript::operation(const std::vector<std::string>& words) {
     if (known != nodes_.end()) {
       operands.push_back(known->second);
     } else if (*op == OpId::kSlice && words[i] != "ellipsis") {
-      attrs.index.push_back(index_item(words[i]));
+      attrs.index.push_back(graph_script::index_item(words[i]));
     } else {
-      attribute(attrs, words[i]);
+      graph_script::attribute(attrs, words[i], symbols_);
     }
   }
   auto node = builder_.add(*op, operands, attrs, std::string(info(*op).numpy));
-  if (!node.ok()) fail(node.error().message);
+  if (!node.ok()) graph_script::fail(node.error().message);
   return *node;
 }
 

@@ -1,0 +1,88 @@
+// Generated kernels, compiled and run, give the bits of the reference interpreter, fused or not.
+#include "kernel_driver.h"
+
+namespace suture {
+namespace {
+
+struct Program {
+  const char* name;
+  const char* script;
+};
+
+std::ostream& operator<<(std::ostream& out, const Program& program) { return out << program.name; }
+
+class KernelRun : public testing::TestWithParam<Program> {};
+
+TEST_P(KernelRun, equals_the_interpreter) {
+  KernelDriver(GetParam().script).expect_same_as_interpreter(1);
+  KernelDriver(GetParam().script, false).expect_same_as_interpreter(2);
+}
+
+const Program kPrograms[] = {
+    {"sum_with_epilogue_and_result",
+     "x = input float64 50,41\none = const int64 pyint 1\nzero = const int64 pyint 0\ny = add x one\ns = sum "
+     "y all\n"
+     "g = gt s zero\nreturn g y\n"},
+    {"long_pairwise_sum",
+     "x = input float64 100003\ny = square x\ns = sum y all\nt = sum x all\nreturn s t\n"},
+    {"float32_rows",
+     "x = input float32 7,1100\nm = mean x axes=1 keepdims\nd = sub x m\nv = var x axes=1\nreturn d v\n"},
+    {"row_sums", "x = input float32 300,17\ns = sum x axes=0\nreturn s\n"},
+    {"middle_axis", "x = input float64 5,60,7\ns = sum x axes=1\nm = max x axes=1\nreturn s m\n"},
+    {"outer_and_inner_axes", "x = input float64 5,6,200\ns = sum x axes=0,2\nreturn s\n"},
+    {"gathered_strided_view",
+     "x = input float64 90,150\nv = slice x 1:1:88 1:1:148\ns = sum v all\nreturn s\n"},
+    {"gathered_small_view", "x = input float64 9,15\nv = slice x 1:1:7 1:2:7\ns = sum v all\nreturn s\n"},
+    {"converted_sum", "x = input float32 20000\ns = sum x all dtype=float64\nreturn s\n"},
+    {"converted_rows", "x = input float32 3,9000\ns = sum x axes=1 dtype=float64\nreturn s\n"},
+    {"reversed_view", "x = input float64 1000 -1\ns = sum x all\nreturn s\n"},
+    {"fortran_order",
+     "x = input float64 30,40 1,30\ny = abs x\ns = sum y axes=0\nt = sum y axes=1\nreturn y s t\n"},
+    {"broadcast_inside_a_flat_run",
+     "x = input float64 37,50\nr = input float64 50\ny = add x r\ns = sum y all\nreturn s\n"},
+    {"products_and_truth",
+     "x = input int32 3,40\np = prod x axes=1\na = any x axes=0\nb = all x all\nreturn p a b\n"},
+    {"first_extremes",
+     "x = input float64 20,30\na = argmax x axes=1\nb = argmin x axes=0\nc = argmax x all\nreturn a b c\n"},
+    {"extremes", "x = input float32 20,300\na = max x axes=1\nb = min x all\nreturn a b\n"},
+    {"transposed_temporary",
+     "x = input float64 4,5\nz = input float64 5,4\na = abs x\nt = transpose a axes=1,0\nb = add t z\nreturn "
+     "b a\n"},
+    {"reshaped_temporary",
+     "x = input float64 4,6\nz = input float64 3,8\na = abs x\nt = reshape a dims=3,8\nb = add t z\nreturn "
+     "b\n"},
+    {"overlapping_store",
+     "x = input float64 9\na = slice x 1:1:8\nb = slice x 0:1:8\ns = store a b\ny = neg x\nreturn y\n"},
+    {"in_place_update",
+     "x = input float64 9\nc = const int64 pyint 3\na = mul x c\ns = store x a\ny = neg x\nreturn y x\n"},
+    {"element_read_before_a_store",
+     "x = input float64 9\ne = slice x 4\nz = const int64 pyint 0\nv = slice x 0:1:9\ns = store v z\nreturn "
+     "e x\n"},
+    {"empty", "x = input float64 0,5\ns = sum x axes=0\nt = sum x axes=1\nu = sum x all\nreturn s t u\n"},
+    {"rank_zero", "x = input float64 array\nn = input float64 pyfloat\ny = mul x n\nreturn y\n"},
+    {"arange",
+     "a = const float64 pyfloat 0.3\nb = const float64 pyfloat 0.7\nr = arange a b dims=50\nreturn r\n"},
+    {"mixed_dtypes",
+     "x = input float32 40\ni = input int32 40\nb = input bool 40\ny = add x i\nz = where b y x\nreturn z\n"},
+    {"integer_division",
+     "x = input int32 40\nd = const int64 pyint 7\nq = floordiv x d\nr = mod x d\nreturn q r\n"},
+    {"symbolic_sizes",
+     "r = symbol 50\nc = symbol 33\nx = input float64 r,c\ny = square x\ns = sum y all\nm = sum x "
+     "axes=1\nreturn y s m\n"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Programs, KernelRun, testing::ValuesIn(kPrograms),
+                         [](const testing::TestParamInfo<Program>& param) {
+                           return std::string(param.param.name);
+                         });
+
+TEST(KernelRun, symbolic_kernels_serve_every_size) {
+  KernelDriver driver(
+      "r = symbol 50\nc = symbol 33\nx = input float64 r,c\ny = square x\ns = sum y all\nm = sum x "
+      "axes=0\nreturn y s m\n");
+  driver.expect_same_as_interpreter(3, {2, 3});
+  driver.expect_same_as_interpreter(4, {200, 41});
+}
+
+}  // namespace
+}  // namespace suture
