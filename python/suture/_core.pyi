@@ -54,7 +54,8 @@ class Frame(TypedDict):
     recompiles: int
     compile_ms: float
     time_ms: float  # inclusive time of all calls, first (compiling) calls excluded; 0 unless `profile(True)`
-    first_ms: float  # the same for calls that compiled something
+    first_ms: float  # the same for calls during which anything was compiled
+    steady_calls: int  # how many calls time_ms is the time of
     replays: int
     skipped: bool
     reason: str  # why skipped; ""

@@ -9,7 +9,7 @@ namespace {
 
 // Milliseconds per call, compiling calls left out; -1 when no steady call was timed.
 double steady_call_ms(const FrameStatus& frame) {
-  int64_t steady = frame.calls - frame.compiles;
+  int64_t steady = frame.steady_calls >= 0 ? frame.steady_calls : frame.calls - frame.compiles;
   return steady > 0 && frame.time_ms > 0 ? frame.time_ms / static_cast<double>(steady) : -1;
 }
 

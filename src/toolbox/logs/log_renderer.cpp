@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 namespace suture::toolbox {
 namespace {
 
@@ -73,8 +75,10 @@ std::vector<LogLine> LogRenderer::finish() {
   std::vector<LogLine> out;
   int repeats = 0, places = 0;
   for (const auto& [key, times] : context_.seen) {
-    if (times < 2) continue;
-    repeats += times - 1;
+    // Shown at the last power of two; what came after it was not.
+    int unreported = times - static_cast<int>(std::bit_floor(static_cast<unsigned>(times)));
+    if (unreported == 0) continue;
+    repeats += unreported;
     ++places;
   }
   context_.seen.clear();
@@ -83,7 +87,7 @@ std::vector<LogLine> LogRenderer::finish() {
   line.logger = "suture.capture.graph_breaks";
   line.artifact = "graph_breaks";
   line.text =
-      fmt::format("{} of {} not shown again.", count_of(repeats, "repeat"), count_of(places, "graph break"));
+      fmt::format("{} of {} not shown.", count_of(repeats, "repeat"), count_of(places, "graph break"));
   out.push_back(std::move(line));
   return out;
 }

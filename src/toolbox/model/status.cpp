@@ -25,6 +25,7 @@ FrameStatus read_frame(const JsonObject& json) {
   frame.compiles = json_int(json, "compiles");
   frame.recompiles = json_int(json, "recompiles");
   frame.replays = json_int(json, "replays");
+  frame.steady_calls = static_cast<int64_t>(json_number(json, "steady_calls", -1));
   frame.compile_ms = json_number(json, "compile_ms");
   frame.time_ms = json_number(json, "time_ms");
   frame.first_ms = json_number(json, "first_ms");

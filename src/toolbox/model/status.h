@@ -19,6 +19,7 @@ struct FrameStatus {
   int64_t frame = -1;
   std::string function, file, kind, reason;
   int64_t line = 0, calls = 0, hits = 0, compiles = 0, recompiles = 0, replays = 0;
+  int64_t steady_calls = -1;  // calls that time_ms is the time of; -1 unknown
   double compile_ms = 0, time_ms = 0, first_ms = 0;
   bool skipped = false;
   std::vector<EntryStatus> entries;

@@ -43,7 +43,11 @@ TEST(LogRenderer, the_same_break_again_is_one_line_at_powers_of_two) {
               ElementsAre("Same graph break again at prog.py:21 (2 times so far): Data-dependent branching"));
   EXPECT_THAT(logs(graph_break(0, 2)), IsEmpty());
   EXPECT_THAT(logs(graph_break(0, 3)), ElementsAre(HasSubstr("(4 times so far)")));
-  ASSERT_EQ(logs.renderer.finish().size(), 1u);
+  logs(graph_break(0, 4));
+  auto rest = logs.renderer.finish();
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].text, "1 repeat of 1 graph break not shown.");
+  EXPECT_THAT(logs.renderer.finish(), IsEmpty());
 }
 
 TEST(LogRenderer, a_recompile_names_the_function_and_every_failed_guard) {
