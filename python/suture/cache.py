@@ -7,7 +7,7 @@ from typing import Any
 
 from suture import _core
 
-_KERNEL, _SOURCE = ".kernel", ".cpp"
+_KERNEL, _SOURCE, _PRELUDE = ".kernel", ".cpp", ".h"
 
 
 def _files(directory: str) -> list[os.DirEntry[str]]:
@@ -18,7 +18,7 @@ def _files(directory: str) -> list[os.DirEntry[str]]:
                 entry
                 for entry in entries
                 if entry.is_file(follow_symlinks=False)
-                and (entry.name.endswith((_KERNEL, _SOURCE)) or (entry.name[0] == "." and entry.name.endswith(".tmp")))
+                and (entry.name.endswith((_KERNEL, _SOURCE, _PRELUDE)) or (entry.name[0] == "." and entry.name.endswith(".tmp")))
             ]
     except OSError:
         return []

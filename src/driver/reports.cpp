@@ -78,6 +78,27 @@ std::vector<std::string> kernel_names(const GeneratedCode& code) {
 }
 
 // The line of the text that declares each kernel, up to its opening brace.
+// Per kernel: what `each` says about it.
+template <class Each>
+std::vector<std::string> per_kernel(const GeneratedCode& code, Each each) {
+  std::vector<std::string> out;
+  for (const KernelInfo& kernel : code.kernels) out.push_back(each(kernel));
+  return out;
+}
+
+std::vector<std::string> kernel_ops(const GeneratedCode& code) {
+  return per_kernel(code,
+                    [](const KernelInfo& kernel) { return fmt::format("{}", fmt::join(kernel.ops, ",")); });
+}
+
+std::vector<std::string> kernel_lines(const GeneratedCode& code) {
+  return per_kernel(code, [](const KernelInfo& kernel) {
+    std::string places;
+    for (const UserSpan& line : kernel.lines) places += (places.empty() ? "" : ",") + line.place();
+    return places;
+  });
+}
+
 std::vector<std::string> kernel_signatures(const GeneratedCode& code) {
   std::vector<std::string> signatures;
   for (const KernelInfo& kernel : code.kernels) {
@@ -119,21 +140,28 @@ void report_graph(const CompileContext& ctx, const Graph& graph) {
                      .set("op_count", count));
 }
 
+namespace {
+
+Event break_event(const CompileContext& ctx, const Break& reason,
+                  const std::vector<std::string>& resume_names) {
+  return Event(EventId::kGraphBreak, ctx.id)
+      .set("reason_id", std::string(info(reason.reason).code))
+      .set("reason", reason.title())
+      .set("explanation", reason.explanation())
+      .set("hints", reason.hints())
+      .set("function", reason.where.function)
+      .set("file", reason.where.file)
+      .set("line", int64_t{reason.where.line})
+      .set("column", int64_t{reason.where.column})
+      .set("end_column", int64_t{reason.where.end_line == reason.where.line ? reason.where.end_column : -1})
+      .set("resume", fmt::format("{}", fmt::join(resume_names, ", ")));
+}
+
+}  // namespace
+
 void report_break(const CompileContext& ctx, const Break& reason,
                   const std::vector<std::string>& resume_names) {
-  if (!ctx.trace.wants(EventId::kGraphBreak)) return;
-  ctx.trace.emit(Event(EventId::kGraphBreak, ctx.id)
-                     .set("reason_id", std::string(info(reason.reason).code))
-                     .set("reason", reason.title())
-                     .set("explanation", reason.explanation())
-                     .set("hints", reason.hints())
-                     .set("function", reason.where.function)
-                     .set("file", reason.where.file)
-                     .set("line", int64_t{reason.where.line})
-                     .set("column", int64_t{reason.where.column})
-                     .set("end_column",
-                          int64_t{reason.where.end_line == reason.where.line ? reason.where.end_column : -1})
-                     .set("resume", fmt::format("{}", fmt::join(resume_names, ", "))));
+  if (ctx.trace.wants(EventId::kGraphBreak)) ctx.trace.emit(break_event(ctx, reason, resume_names));
 }
 
 void report_skip(const CompileContext& ctx, const FrameInput& input, const Break& reason) {
@@ -181,10 +209,13 @@ void report_kernels(const CompileContext& ctx, const std::string& graph, const G
                        .set("graph", graph)
                        .set("kernels", kernel_names(code))
                        .set("signatures", kernel_signatures(code))
+                       .set("kernel_ops", kernel_ops(code))
+                       .set("kernel_lines", kernel_lines(code))
                        .set("path", library.source_path)
                        .set("code", code.cpp));
   if (!library.note.empty() && ctx.trace.wants(EventId::kCacheTrouble))
-    ctx.trace.emit(Event(EventId::kCacheTrouble, ctx.id).set("path", library.source_path).set("message", library.note));
+    ctx.trace.emit(
+        Event(EventId::kCacheTrouble, ctx.id).set("path", library.source_path).set("message", library.note));
   if (!ctx.trace.wants(EventId::kKernelCompiled)) return;
   const CompileTimes& times = library.times;
   ctx.trace.emit(Event(EventId::kKernelCompiled, ctx.id)
@@ -298,9 +329,18 @@ Error raise_graph_break(const CompileContext& ctx, const Break& reason, Compiler
   report_break(ctx, reason, {});
   PyObject* type =
       compiler.hooks.graph_break_type ? compiler.hooks.graph_break_type.get() : PyExc_RuntimeError;
-  PyRef message = PyRef::steal(PyUnicode_DecodeUTF8(
-      reason.message().c_str(), static_cast<Py_ssize_t>(reason.message().size()), "replace"));
-  if (message) PyErr_SetObject(type, message.get());
+  const std::string message = reason.message(), record = to_json_line(break_event(ctx, reason, {}));
+  auto decoded = [](const std::string& text) {
+    return PyRef::steal(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  };
+  PyRef text = decoded(message), line = decoded(record);
+  // The registered type takes (message, record); RuntimeError, its stand-in, the message only.
+  const bool takes_record = static_cast<bool>(compiler.hooks.graph_break_type);
+  PyRef arguments = !text || !line ? PyRef()
+                    : takes_record ? PyRef::steal(PyTuple_Pack(2, text.get(), line.get()))
+                                   : PyRef::steal(PyTuple_Pack(1, text.get()));
+  if (arguments) PyErr_SetObject(type, arguments.get());
   return Error::python("fullgraph");
 }
 
