@@ -69,6 +69,12 @@ nb::dict entry_row(const CacheEntry& entry, const std::vector<Event>& events) {
   return row;
 }
 
+// Why the newest kind of call runs in the interpreter; "" when it does not.
+std::string eager_reason(const CodeCache& cache) {
+  if (cache.skip_reason()) return *cache.skip_reason();
+  return cache.entries().empty() ? "" : cache.entries().back()->eager_reason;
+}
+
 nb::dict frame_row(const FrameRecord& record) {
   nb::dict row;
   int64_t replays = 0;
@@ -95,8 +101,9 @@ nb::dict frame_row(const FrameRecord& record) {
   row["time_ms"] = counters.time_ms;
   row["first_ms"] = counters.first_ms;
   row["replays"] = replays;
-  row["skipped"] = cache && cache->skip_reason().has_value();
-  row["reason"] = text(cache ? cache->skip_reason().value_or("") : "");
+  const std::string reason = cache ? eager_reason(*cache) : "";
+  row["skipped"] = !reason.empty();
+  row["reason"] = text(reason);
   row["entries"] = entries;
   return row;
 }

@@ -138,8 +138,12 @@ class FrameTracer {
     return capture;
   }
 
+  // The guards say for which inputs nothing was found; other inputs may be worth another attempt.
   Attempt skip(Break reason) {
     Capture capture = new_capture();
+    guard_shapes();
+    capture.graph.env = std::move(state_.graph.env);
+    capture.guards = std::move(state_.guards);
     capture.end.kind = FrameEnd::Kind::kSkip;
     capture.end.reason = std::move(reason);
     return capture;

@@ -115,9 +115,11 @@ Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& com
   return make_compiled_graph(std::move(native), capture.graph.name);
 }
 
-// A backend that raises costs its user the compiled code, not the result; strict mode shows the exception itself.
+// A backend that raises costs its user the compiled code, not the result; strict mode shows the exception
+// itself.
 Error backend_failure(const CompileContext& ctx) {
-  const bool stop = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
+  const bool stop =
+      PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
   if (stop || ctx.options.flag("strict")) return Error::python("backend");
   const std::string text = pending_exception_text();
   PyErr_Clear();

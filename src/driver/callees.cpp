@@ -1,7 +1,8 @@
 // How it works
-//   A break at a call has the whole call on the stack: [NULL, callable, arguments..] or [function, self, arguments..]. The
-//   recipe of the callable names the source it came from; the wrapper takes its place as a constant, and an identity guard on
-//   the source keeps that right. Wrappers are shared by the whole family of frames, so a recursive callee has one wrapper.
+//   A break at a call has the whole call on the stack: [NULL, callable, arguments..] or [function, self,
+//   arguments..]. The recipe of the callable names the source it came from; the wrapper takes its place as a
+//   constant, and an identity guard on the source keeps that right. Wrappers are shared by the whole family
+//   of frames, so a recursive callee has one wrapper.
 #include "driver/callees.h"
 
 #include "cpython/objects.h"
@@ -13,13 +14,15 @@ namespace {
 bool calls_python_function(const FrameEnd& end) {
   if (end.kind != FrameEnd::Kind::kBreak || !end.reason) return false;
   const BreakReason reason = end.reason->reason;
-  return reason == BreakReason::kCalleeBreaks || reason == BreakReason::kRecursion || reason == BreakReason::kInlineLimit;
+  return reason == BreakReason::kCalleeBreaks || reason == BreakReason::kRecursion ||
+         reason == BreakReason::kInlineLimit;
 }
 
 // Stack position of the callable, or -1 when instruction `at` does not begin a call.
 int callable_slot(const Capture& capture) {
   const auto& instructions = capture.function.instructions;
-  for (size_t i = static_cast<size_t>(capture.end.at); i < instructions.size() && i < static_cast<size_t>(capture.end.at) + 3; ++i) {
+  for (size_t i = static_cast<size_t>(capture.end.at);
+       i < instructions.size() && i < static_cast<size_t>(capture.end.at) + 3; ++i) {
     if (instructions[i].opcode != Opcode::CALL) continue;
     const int below = static_cast<int>(capture.end.stack.size()) - instructions[i].arg - 2;
     if (below < 0) return -1;

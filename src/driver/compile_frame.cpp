@@ -18,6 +18,7 @@
 #include "capture/capture.h"
 #include "capture/output_bytecode.h"
 #include "cpython/code_object.h"
+#include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 #include "driver/automatic_dynamic.h"
 #include "driver/backend.h"
@@ -44,6 +45,19 @@ CaptureOptions capture_options(const FrameInput& input, const FrameRecord& frame
   return options;
 }
 
+// Skips that say something about these inputs only: other inputs deserve their own attempt.
+bool depends_on_inputs(BreakReason reason) {
+  switch (reason) {
+    case BreakReason::kNoArrays:
+    case BreakReason::kUnsupportedDtype:
+    case BreakReason::kArraySubclass:
+    case BreakReason::kUnsupportedValue:
+    case BreakReason::kWouldRaise:
+    case BreakReason::kException: return true;
+    default: return false;
+  }
+}
+
 CompileOutcome skip(std::string reason) { return {nullptr, std::move(reason)}; }
 
 // A frame that returns, changes nothing and needs no Python bytecode is run from its recipes.
@@ -65,6 +79,36 @@ Result<PyRef> transformed_function(const Capture& capture, const FrameInput& inp
   report_output_bytecode(ctx, output);
   if (capture.end.reason) report_break(ctx, *capture.end.reason, output.resume_names);
   return std::move(output.function);
+}
+
+// An entry that runs the function itself for inputs like these: the types of all arguments, and what capture
+// relied on.
+Result<CompileOutcome> eager_entry(Capture capture, const FrameInput& input, int number) {
+  auto entry = std::make_unique<CacheEntry>();
+  entry->number = number;
+  entry->eager_reason = capture.end.reason->title();
+  GuardSet set = std::move(capture.guards);
+  std::vector<Guard> types;
+  for (size_t i = 0; i < input.arguments.size(); ++i) {
+    PyView argument = input.arguments[i];
+    Source source;
+    source.index = static_cast<int>(i);
+    source.name = capture.function.code.local_names[i];
+    Guard guard;
+    guard.source = set.sources.add(std::move(source));
+    guard.where = capture.end.reason->where;
+    guard.object = PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(argument)));
+    types.push_back(guard);
+    if (is_exact_ndarray(argument) && !(array_facts(argument).plain && array_facts(argument).dtype)) {
+      guard.kind = GuardKind::kNotPlain;
+      guard.object = {};
+      types.push_back(std::move(guard));
+    }
+  }
+  set.guards.insert(set.guards.begin(), types.begin(), types.end());
+  SUTURE_TRY(guards, GuardTree::build(std::move(set), std::move(capture.graph.env)));
+  entry->guards = std::move(guards);
+  return CompileOutcome{std::move(entry), std::nullopt};
 }
 
 Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& input, int entry_number,
@@ -115,7 +159,8 @@ Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& fra
     return raise_graph_break(ctx, *capture.end.reason, compiler);
   if (capture.end.kind == FrameEnd::Kind::kSkip) {
     report_skip(ctx, input, *capture.end.reason);
-    return skip(capture.end.reason->title());
+    if (!depends_on_inputs(capture.end.reason->reason)) return skip(capture.end.reason->title());
+    return eager_entry(std::move(capture), input, frame.compiles++);
   }
 
   const std::string graph_name = capture.graph.name;

@@ -80,7 +80,8 @@ bool same_cells(PyView a, PyView b) {
 // The callable that another entry of the frame made from the same code and cells, if it is still alive.
 Result<PyRef> known_continuation(FrameRecord& parent, PyView function) {
   PyView code = function_code(function);
-  std::erase_if(parent.continuations, [](const auto& c) { return PyWeakref_GetObject(c.callable.get()) == Py_None; });
+  std::erase_if(parent.continuations,
+                [](const auto& c) { return PyWeakref_GetObject(c.callable.get()) == Py_None; });
   for (const auto& continuation : parent.continuations) {
     const int equal = PyObject_RichCompareBool(continuation.code.get(), code, Py_EQ);
     if (equal < 0) return Error::python("compile");
@@ -118,7 +119,8 @@ Result<PyRef> Compiler::compile_callee(PyView function, FrameRecord& frame) {
     PyView callable = PyWeakref_GetObject(weak.get());
     if (callable == Py_None || jit_callable_function(callable) != function) continue;
     const int id = static_cast<CodeCache&>(*jit_callable_state(callable)).frame_id();
-    const bool related = id == family.id || std::ranges::any_of(family.children, [&](const auto& c) { return c->id == id; });
+    const bool related =
+        id == family.id || std::ranges::any_of(family.children, [&](const auto& c) { return c->id == id; });
     if (related) return PyRef::borrow(callable);
   }
   return compile_child(function, "callee", family);

@@ -88,6 +88,7 @@ std::string expected_text(const Guard& guard, const GuardSet& set, const ShapeEn
     case GuardKind::kIdentity: return object_text(expected_object(guard));
     case GuardKind::kConstant: return short_repr(guard.object.get());
     case GuardKind::kArray: return "numpy.ndarray";
+    case GuardKind::kNotPlain: return "an array that kernels do not hold";
     case GuardKind::kDtype: return std::string(info(static_cast<DType>(guard.number)).numpy_name);
     case GuardKind::kContiguous: return guard.number == 'F' ? "f_contiguous" : "c_contiguous";
     case GuardKind::kWriteable: return guard.number ? "True" : "False";
@@ -119,7 +120,8 @@ std::string actual_array_text(const Guard& guard, PyView array) {
   const PyArrayObject_fields* fields = array_fields(array);
   const bool axis_exists = guard.index >= 0 && guard.index < fields->nd;
   switch (guard.kind) {
-    case GuardKind::kArray: return not_plain_text(array);
+    case GuardKind::kArray:
+    case GuardKind::kNotPlain: return not_plain_text(array);
     case GuardKind::kDtype: return dtype_text(array);
     case GuardKind::kRank: return std::to_string(fields->nd);
     case GuardKind::kWriteable: return fields->flags & NPY_ARRAY_WRITEABLE ? "True" : "False";

@@ -14,24 +14,24 @@ namespace {
 
 int64_t live_entries = 0;
 
-// The objects of one call that must stay alive over the graph's run. Small calls need no allocation.
-class HeldObjects {
+// Object slots of one call; those that are set are owned. Small calls need no allocation.
+class ObjectSlots {
  public:
-  explicit HeldObjects(size_t count) : count_(count) {
-    if (count > inline_.size()) heap_.resize(count);
-    slots_ = count > inline_.size() ? heap_.data() : inline_.data();
+  explicit ObjectSlots(size_t count) : count_(count) {
+    if (count > kInline) heap_.resize(count);
+    slots_ = count > kInline ? heap_.data() : inline_;
+    std::fill_n(slots_, count, nullptr);
   }
-  ~HeldObjects() {
+  ~ObjectSlots() {
     for (size_t i = 0; i < count_; ++i) Py_XDECREF(slots_[i]);
   }
-  HeldObjects(const HeldObjects&) = delete;
-  HeldObjects& operator=(const HeldObjects&) = delete;
+  ObjectSlots(const ObjectSlots&) = delete;
+  ObjectSlots& operator=(const ObjectSlots&) = delete;
   std::span<PyObject*> span() { return {slots_, count_}; }
-  void hold(size_t index, PyView object) { slots_[index] = PyRef::borrow(object).release(); }
-  PyObject* operator[](size_t index) const { return slots_[index]; }
 
  private:
-  std::array<PyObject*, 12> inline_{};
+  static constexpr size_t kInline = 12;
+  PyObject* inline_[kInline];
   std::vector<PyObject*> heap_;
   PyObject** slots_;
   size_t count_;
@@ -57,7 +57,10 @@ PyRef input_object(const CacheEntry& entry, RecipeId id, const FrameInput& input
   if (recipe.kind == Recipe::Kind::kConstant) return recipe.object;
   if (recipe.kind == Recipe::Kind::kSymInt)
     return PyRef::steal(PyLong_FromLongLong(recipe.sym.evaluate(scratch.symbols)));
-  return PyRef::borrow(fetch(entry.guards.set().sources, recipe.source, input));
+  const Source& source = entry.guards.set().sources[recipe.source];
+  const bool argument = source.kind == SourceKind::kLocal;
+  return PyRef::borrow(argument ? fetch_step(source, nullptr, input)
+                                : fetch(entry.guards.set().sources, recipe.source, input));
 }
 
 // The outputs of another backend's callable, which may be fewer than the graph has.
@@ -183,15 +186,17 @@ PyObject* CodeCache::compile_and_run(const FrameInput& input, Running& running) 
 }
 
 CacheEntry* CodeCache::install(std::unique_ptr<CacheEntry> entry) {
-  if (!entry->transformed) {
+  if (!entry->transformed && entry->eager_reason.empty()) {
     if (!fits(*entry)) {
       skip("the compiled frame's value cannot be built");
       return nullptr;
     }
     entry->value_plan = ValuePlan::of(entry->recipes, entry->value, entry->guards.set().sources);
   }
-  ++counters_.compiles;
-  if (!entries_.empty()) ++counters_.recompiles;
+  if (entry->eager_reason.empty()) {
+    ++counters_.compiles;
+    if (!entries_.empty()) ++counters_.recompiles;
+  }
   entries_.push_back(std::move(entry));
   order_.insert(order_.begin(), entries_.back().get());
   return entries_.back().get();
@@ -204,13 +209,14 @@ void CodeCache::skip(std::string reason) {
 }
 
 PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
+  if (!entry.eager_reason.empty()) return run_eagerly(input);
   if (!entry.transformed) return run_graph(entry, input, scratch);
   return call_with_bound(entry.transformed.get(), input.arguments);
 }
 
 PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
   // Everything that comes from outside is fetched before the graph runs: the guards spoke about this moment.
-  HeldObjects inputs(entry.input_recipes.size());
+  ObjectSlots inputs(entry.input_recipes.size());
   for (size_t i = 0; i < entry.input_recipes.size(); ++i) {
     PyRef object = input_object(entry, entry.input_recipes[i], input, scratch);
     if (!object) return PyErr_Occurred() ? nullptr : run_eagerly(input);
@@ -226,7 +232,7 @@ PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, Guard
     built[static_cast<size_t>(id)] = owned.back().get();
   }
   const int count = entry.compiled_graph ? compiled_graph_output_count(entry.compiled_graph.get()) : 0;
-  HeldObjects outputs(static_cast<size_t>(std::max(count, 0)));
+  ObjectSlots outputs(static_cast<size_t>(std::max(count, 0)));
   std::span<PyObject* const> results = outputs.span();
   PyRef foreign;
   if (count < 0) {

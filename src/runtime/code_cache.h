@@ -43,6 +43,8 @@ struct CacheEntry {
   RecipeId value = -1;
   // ... or call the transformed function with the bound arguments.
   PyRef transformed;
+  // Not empty: `transformed` is the function itself, because these inputs gave nothing to compile.
+  std::string eager_reason;
   int64_t hits = 0;
   ValuePlan value_plan;  // found when the entry is installed
 };

@@ -1,6 +1,6 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB104", "for item in items", 3
+REASON, AT, FRAMES = "SB104", "for item in items", 2
 
 
 def arguments():

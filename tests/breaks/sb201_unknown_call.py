@@ -1,8 +1,8 @@
-import json
+import os
 
 import numpy as np
 
-REASON, AT, FRAMES = "SB201", "json.dumps", 2
+REASON, AT, FRAMES = "SB201", "os.getpid", 2
 
 
 def arguments():
@@ -11,5 +11,5 @@ def arguments():
 
 def f(x):
     y = x * 2
-    order = json.dumps(2)
+    order = os.getpid() > 0
     return y + 1, order

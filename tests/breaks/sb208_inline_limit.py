@@ -1,19 +1,11 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB208", "chain(y)", 4
+REASON, AT, FRAMES = "SB208", "helper(y)", 3
+OPTIONS = {"max_inline_depth": 0}
 
 
-def chain(x, depth=20):
-    def call(v):
-        return v + 1
-
-    for _ in range(depth):
-        inner = call
-
-        def call(v, inner=inner):
-            return inner(v) * 0.5
-
-    return call(x)
+def helper(v):
+    return v + 1
 
 
 def arguments():
@@ -22,5 +14,5 @@ def arguments():
 
 def f(x):
     y = x * 2
-    z = chain(y)
+    z = helper(y)
     return z - 1

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 
-REASON, AT, FRAMES = "SB303", "y * third", 2
+REASON, AT, FRAMES = "SB303", "y * third", 1
 
 
 def arguments():

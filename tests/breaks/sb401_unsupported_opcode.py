@@ -1,6 +1,6 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB401", "case (3,)", 2
+REASON, AT, FRAMES = "SB401", "class Result", 3
 
 
 def arguments():
@@ -9,7 +9,7 @@ def arguments():
 
 def f(x):
     y = x * 2
-    match x.shape:
-        case (3,):
-            return y * 3
-    return y
+    class Result:
+        value = 3
+
+    return y * Result.value

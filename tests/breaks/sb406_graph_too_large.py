@@ -1,6 +1,6 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB406", "", 2
+REASON, AT, FRAMES = "SB406", "", 3
 
 BODY = "\n".join("    x = x * 0.5 + 1" for _ in range(1500))
 

@@ -6,7 +6,7 @@ A program file sbNNN_*.py defines
     REASON      "SBnnn"
     AT          text of the source line that is blamed ("" for skips of the whole frame)
     FRAMES      how many frames must compile (0 only for skips of the whole frame)
-and may define CALLS, the number of calls (default 1), and RAISES, the exception both sides must raise.
+and may define OPTIONS (of suture.compile), CALLS, the number of calls (default 1), and RAISES, the exception both sides must raise.
 """
 
 import json
@@ -27,7 +27,7 @@ PROGRAMS = sorted(Path(__file__).parent.glob("sb*.py"))
 def same(expected, actual):
     assert type(expected) is type(actual)
     if isinstance(expected, Iterator):
-        assert list(expected) == list(actual)
+        same(list(expected), list(actual))
     elif isinstance(expected, np.ndarray):
         assert expected.dtype == actual.dtype and expected.shape == actual.shape
         np.testing.assert_array_equal(expected, actual)
@@ -53,7 +53,7 @@ def test_break_has_its_reason_line_and_hint(path, capsys):
     events = []
     token = _core.subscribe(["graph_break", "frame_skipped", "recompile_limit"], events.append)
     try:
-        compiled = suture.compile(f)
+        compiled = suture.compile(f, options=program.get("OPTIONS"))
         for _ in range(program.get("CALLS", 1)):
             expected_arguments, actual_arguments = arguments(), arguments()
             expected_kind, expected = outcome(f, expected_arguments)

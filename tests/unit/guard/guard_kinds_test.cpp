@@ -66,6 +66,15 @@ TEST_F(GuardKinds, constants_differ_by_type_and_sign_of_zero_but_nan_equals_itse
   }
 }
 
+TEST_F(GuardKinds, an_array_that_kernels_do_not_hold) {
+  add(GuardKind::kNotPlain, x());
+  build();
+  EXPECT_EQ(verdict("np.zeros(3, complex)"), "holds");
+  EXPECT_EQ(verdict("np.zeros(3, '>f8')"), "holds");
+  EXPECT_EQ(verdict("np.zeros(3)"),
+            "'x' is now a plain array. expected an array that kernels do not hold, actual numpy.ndarray");
+}
+
 TEST_F(GuardKinds, array) {
   add(GuardKind::kArray, x());
   build();
