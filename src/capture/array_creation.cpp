@@ -236,7 +236,14 @@ Outcome linspace(const Call& call, const AdapterArguments& args) {
   attrs.dims = {*count};
   attrs.dtype = dtype.value_or(DType::kFloat64);
   attrs.endpoint = endpoint;
-  return call.value(OpId::kLinspace, {start, stop}, std::move(attrs));
+  const bool is_view =
+      *attrs.dtype == DType::kFloat64;  // NumPy reshapes the arange it starts from; other dtypes are copies
+  SUTURE_CAPTURE(line, call.node(OpId::kLinspace, {start, stop}, std::move(attrs)));
+  if (!is_view) return array_value(line);
+  Attrs same_shape;
+  same_shape.dims = {*count};
+  same_shape.order = Order::kC;
+  return call.value(OpId::kReshape, {line}, std::move(same_shape));
 }
 
 }  // namespace suture::numpy

@@ -18,18 +18,49 @@ Captured<NodeId> viewed_array(const Call& call, const ValueRef& value) {
   return id;
 }
 
-Outcome reshaped(const Call& call, NodeId array, std::vector<SymInt> dims) {
+Attrs in_c_order(std::vector<SymInt> dims = {}) {
   Attrs attrs;
   attrs.dims = std::move(dims);
   attrs.order = Order::kC;
-  return call.value(OpId::kReshape, {array}, std::move(attrs));
+  return attrs;
 }
 
+// `dims` with a -1 replaced by what is left of the size. Sizes that do not fit are for the builder to refuse.
+std::vector<SymInt> resolved_dims(const TensorType& type, std::vector<SymInt> dims) {
+  const auto unknown = std::find(dims.begin(), dims.end(), SymInt(-1));
+  SymInt others = 1;
+  for (auto dim = dims.begin(); dim != dims.end(); ++dim) {
+    if (dim != unknown) others = others * *dim;
+  }
+  if (unknown != dims.end() && !(others == SymInt(0))) *unknown = floordiv(element_count(type), others);
+  return dims;
+}
+
+// Where no view can have the new shape, NumPy copies first and returns a view of the copy.
+Outcome reshaped(const Call& call, NodeId array, const std::vector<SymInt>& written) {
+  const TensorType type = call.type(array);
+  std::vector<SymInt> dims = resolved_dims(type, written);
+  const bool fits = call.env().eq(product(dims), element_count(type));
+  if (fits && reshape_copies(type, dims, call.env())) {
+    SUTURE_CAPTURE(copy, call.node(OpId::kCopy, {array}, in_c_order()));
+    array = copy;
+  }
+  return call.value(OpId::kReshape, {array}, in_c_order(std::move(dims)));
+}
+
+// flatten() and the copying ravel() own their memory, so the copy cannot be reshaped afterwards: the values
+// are stored through a view that gives the new flat array the shape of the old one.
 Outcome copied_flat(const Call& call, NodeId array) {
-  Attrs attrs;
-  attrs.order = Order::kC;
-  SUTURE_CAPTURE(copy, call.node(OpId::kCopy, {array}, std::move(attrs)));
-  return call.type(copy).rank() == 1 ? Outcome(array_value(copy)) : reshaped(call, copy, {SymInt(-1)});
+  const TensorType type = call.type(array);
+  if (type.rank() == 1) return call.value(OpId::kCopy, {array}, in_c_order());
+  Attrs memory = in_c_order({element_count(type)});
+  memory.dtype = type.dtype;
+  SUTURE_CAPTURE(flat, call.node(OpId::kEmpty, {}, std::move(memory)));
+  SUTURE_CAPTURE(view, call.node(OpId::kReshape, {flat}, in_c_order(type.shape)));
+  Call assignment = call;
+  assignment.spelled = "=";
+  SUTURE_CAPTURE_VOID(store(assignment, view, array, StoreCasting::kUnsafe));
+  return array_value(flat);
 }
 
 Captured<int> axis_of(const Call& call, const Arguments& arguments, std::string_view name, int rank) {
@@ -93,7 +124,7 @@ Outcome reshape(const Call& call, const AdapterArguments& args) {
   const ValueRef shape = arguments.get("shape");
   if (!shape) return call.would_raise("the shape is missing");
   SUTURE_CAPTURE(dims, sizes_of(call, shape, "the shape"));
-  return reshaped(call, array, std::move(dims));
+  return reshaped(call, array, dims);
 }
 
 Outcome reshape_method(const Call& call, const AdapterArguments& args) {
@@ -103,7 +134,7 @@ Outcome reshape_method(const Call& call, const AdapterArguments& args) {
   }
   SUTURE_CAPTURE(array, viewed_array(call, args.raw.positional[0]));
   SUTURE_CAPTURE(dims, int_arguments(call, args));
-  return reshaped(call, array, std::move(dims));
+  return reshaped(call, array, dims);
 }
 
 // ravel gives a view of a contiguous array and otherwise a contiguous copy, also where reshape(-1) would

@@ -35,6 +35,15 @@ void keep_as_array(numpy::BasicIndex& index) {
   if (index.all_ints) index.ellipsis = true;
 }
 
+// x[1:] += y ends with x[1:] = the view that was just updated in place: nothing is left to write.
+bool is_that_view(const Call& call, NodeId array, const numpy::BasicIndex& index, const ValueRef& value) {
+  auto* known = as_array(value);
+  if (!known) return false;
+  const Node& node = call.state.graph.node(known->node);
+  return node.op == OpId::kSlice && node.operands[0] == array && !node.type.scalar() &&
+         node.attrs.index == index.items;
+}
+
 bool is_mask_of(const Call& call, NodeId array, const ValueRef& index) {
   auto* mask = as_array(index);
   if (!mask || !is_bool(call.type(mask->node).dtype)) return false;
@@ -83,6 +92,7 @@ Outcome array_store_subscript(CaptureState& state, const ValueRef& array, const 
   SUTURE_CAPTURE(id, indexed_node(call, array));
   if (is_mask_of(call, id, index)) return store_masked(call, id, as_array(index)->node, value);
   SUTURE_CAPTURE(basic, numpy::basic_index(call, call.type(id), index));
+  if (is_that_view(call, id, basic, value)) return state.none();
   keep_as_array(basic);
   SUTURE_CAPTURE(written, call.operand(value));
   if (basic.all_ints && call.type(written).rank() != 0)
