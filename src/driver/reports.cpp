@@ -372,7 +372,7 @@ Result<CompileOutcome> give_up(const CompileContext& ctx, const FrameInput& inpu
     }
   }
   report_skip(ctx, input, reason);
-  return CompileOutcome{nullptr, reason.title()};
+  return CompileOutcome{nullptr, reason.explanation()};
 }
 
 }  // namespace suture

@@ -69,11 +69,15 @@ NodeId Rewriter::symbol(SymInt value) { return builder_.symbol_value(std::move(v
 
 Status Rewriter::replace(const Node& old, NodeId result) {
   Node& fresh = graph_.node(result);
-  if (!same_value_type(fresh.type, old.type)) {
+  copied_.resize(graph_.nodes.size(), false);
+  // np.where answers scalars with a 0-d array: a fresh node may take the class of the value it stands for.
+  const bool takes_class = !copied_[static_cast<size_t>(result)] && fresh.type.rank() == 0;
+  TensorType expected = old.type;
+  if (takes_class) expected.value_class = fresh.type.value_class;
+  if (!same_value_type(fresh.type, expected)) {
     return Error::internal(
         "passes", fmt::format("rewriting {} of type {} gave {}", old.name, old.type.str(), fresh.type.str()));
   }
-  copied_.resize(graph_.nodes.size(), false);
   if (!copied_[static_cast<size_t>(result)]) {
     fresh.name = old.name;
     fresh.target = old.target;
