@@ -1,9 +1,9 @@
 // Attribute access on values.
 //
 // How it works
-//   What cpython/objects.h finds without running code becomes a value with source parent.name; the guard on that source
-//   covers shadowing too, because the same lookup fetches it at every call. Properties are inlined like calls. Attributes of
-//   frozen modules are constants without guards (known_modules.h).
+//   What cpython/objects.h finds without running code becomes a value with source parent.name; the guard on
+//   that source covers shadowing too, because the same lookup fetches it at every call. Properties are
+//   inlined like calls. Attributes of frozen modules are constants without guards (known_modules.h).
 #include <fmt/format.h>
 
 #include "capture/known_modules.h"
@@ -20,23 +20,27 @@ using Where = AttributeLookup::Where;
 PyRef name_object(const std::string& name) { return PyRef::steal(PyUnicode_InternFromString(name.c_str())); }
 
 Break unsupported(CaptureState& state, const ValueRef& object, const std::string& name) {
-  return state.make_break(BreakReason::kUnsupportedAttribute, {fmt::format("`{}` of {}", name, state.describe(object))});
+  return state.make_break(BreakReason::kUnsupportedAttribute,
+                          {fmt::format("`{}` of {}", name, state.describe(object))});
 }
 
 Break no_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
-  return state.make_break(BreakReason::kWouldRaise, {fmt::format("{} has no attribute '{}'", state.describe(object), name)});
+  return state.make_break(BreakReason::kWouldRaise,
+                          {fmt::format("{} has no attribute '{}'", state.describe(object), name)});
 }
 
-// A value for something that cannot change: an attribute of a frozen module, the function of a guarded property.
+// A value for something that cannot change: an attribute of a frozen module, the function of a guarded
+// property.
 Outcome fixed_value(CaptureState& state, PyView o) {
-  if (is_numpy_callable(o) || PyCFunction_Check(o) || PyType_Check(o) || PyModule_Check(o) || is_plain_immutable(o) ||
-      Py_IS_TYPE(o, &PyMethodDescr_Type))
+  if (is_numpy_callable(o) || PyCFunction_Check(o) || PyType_Check(o) || PyModule_Check(o) ||
+      is_plain_immutable(o) || Py_IS_TYPE(o, &PyMethodDescr_Type))
     return state.constant(PyRef::borrow(o));
   if (is_python_function(o)) return state.wrap(o, state.object_source(o));
   return ValueRef();
 }
 
-Outcome module_attribute(CaptureState& state, const ValueRef& object, PyView module, const std::string& name) {
+Outcome module_attribute(CaptureState& state, const ValueRef& object, PyView module,
+                         const std::string& name) {
   AttributeLookup found = lookup_attribute(module, name_object(name).get());
   if (found.where == Where::kMissing) return no_attribute(state, object, name);
   PyRef value = found.value;
@@ -64,7 +68,8 @@ Outcome class_attribute(CaptureState& state, const ValueRef& object, PyView type
   AttributeLookup found = lookup_attribute(type, name_object(name).get());
   if (found.where == Where::kMissing) return no_attribute(state, object, name);
   if (!found.value || object->source == kNoSource) return unsupported(state, object, name);
-  SUTURE_CAPTURE(value, state.wrap(found.value.get(), state.source(SourceKind::kAttr, object->source, -1, name)));
+  SUTURE_CAPTURE(value,
+                 state.wrap(found.value.get(), state.source(SourceKind::kAttr, object->source, -1, name)));
   if (found.where != Where::kClassMethod) return value;
   return std::make_shared<BoundMethodValue>(value, object);
 }
@@ -105,13 +110,15 @@ Outcome instance_attribute(CaptureState& state, const ValueRef& object, const st
   if (found.where == Where::kMethod) return std::make_shared<BoundMethodValue>(value, object);
   if (found.where != Where::kClassMethod) return value;
   PyView type = reinterpret_cast<PyObject*>(Py_TYPE(instance->object.get()));
-  auto cls = std::make_shared<ConstantValue>(PyRef::borrow(type), state.source(SourceKind::kTypeOf, object->source));
+  auto cls =
+      std::make_shared<ConstantValue>(PyRef::borrow(type), state.source(SourceKind::kTypeOf, object->source));
   return std::make_shared<BoundMethodValue>(value, ValueRef(cls));
 }
 
 Outcome namedtuple_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
   auto& sequence = *as_tuple(object);
-  PyView fields = PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(sequence.type.get())->tp_dict, "_fields");
+  PyView fields =
+      PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(sequence.type.get())->tp_dict, "_fields");
   for (Py_ssize_t i = 0; fields && PyTuple_CheckExact(fields) && i < PyTuple_GET_SIZE(fields); ++i)
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, i), name.c_str()) == 0)
       return state.item(sequence, static_cast<size_t>(i));
@@ -142,19 +149,21 @@ Outcome function_attribute(CaptureState& state, const ValueRef& object, const st
   return unsupported(state, object, name);
 }
 
-// The first class behind super's own in the method resolution order that defines the name. The classes are fixed: the
-// instance's type is guarded.
+// The first class behind super's own in the method resolution order that defines the name. The classes are
+// fixed: the instance's type is guarded.
 Outcome super_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
   auto& super = static_cast<SuperValue&>(*object);
   PyView order = Py_TYPE(as_instance(super.self)->object.get())->tp_mro;
   bool behind = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i) {
     PyView cls = PyTuple_GET_ITEM(order, i);
-    PyView found = behind ? PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(cls)->tp_dict, name.c_str()) : nullptr;
+    PyView found =
+        behind ? PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(cls)->tp_dict, name.c_str()) : nullptr;
     behind = behind || cls == super.type.get();
     if (!found) continue;
     if (!is_python_function(found)) return unsupported(state, object, name);
-    SUTURE_CAPTURE(function, state.wrap(found, state.source(SourceKind::kAttr, state.object_source(cls), -1, name)));
+    SUTURE_CAPTURE(function,
+                   state.wrap(found, state.source(SourceKind::kAttr, state.object_source(cls), -1, name)));
     return std::make_shared<BoundMethodValue>(function, super.self);
   }
   return unsupported(state, object, name);
@@ -202,16 +211,19 @@ Outcome get_attribute(CaptureState& state, const ValueRef& object, const std::st
   return unsupported(state, object, name);
 }
 
-Captured<Unit> set_attribute(CaptureState& state, const ValueRef& object, const std::string& name, const ValueRef& value) {
+Captured<Unit> set_attribute(CaptureState& state, const ValueRef& object, const std::string& name,
+                             const ValueRef& value) {
   auto* instance = as_instance(object);
   const std::string what = fmt::format("Attribute `{}` of {} is set", name, state.describe(object));
   if (!instance) return state.make_break(BreakReason::kUnsupportedMutation, {what});
   PyTypeObject* type = Py_TYPE(instance->object.get());
   AttributeLookup on_type = lookup_attribute(reinterpret_cast<PyObject*>(type), name_object(name).get());
-  const bool is_slot = on_type.where == Where::kTypeData && Py_IS_TYPE(on_type.value.get(), &PyMemberDescr_Type);
-  const bool is_data = on_type.where == Where::kTypeData && Py_TYPE(on_type.value.get())->tp_descr_set && !is_slot;
-  const bool plain = type->tp_setattro == PyObject_GenericSetAttr && on_type.where != Where::kOpaque && !is_data &&
-                     (type->tp_dictoffset != 0 || is_slot);
+  const bool is_slot =
+      on_type.where == Where::kTypeData && Py_IS_TYPE(on_type.value.get(), &PyMemberDescr_Type);
+  const bool is_data =
+      on_type.where == Where::kTypeData && Py_TYPE(on_type.value.get())->tp_descr_set && !is_slot;
+  const bool plain = type->tp_setattro == PyObject_GenericSetAttr && on_type.where != Where::kOpaque &&
+                     !is_data && (type->tp_dictoffset != 0 || is_slot);
   if (!plain) return state.make_break(BreakReason::kUnsupportedMutation, {what + " by code of its class"});
   state.mark_mutated(object);
   for (auto& [written, old] : instance->written) {
@@ -229,8 +241,10 @@ Outcome class_method(CaptureState& state, const ValueRef& object, const std::str
   PyView type = reinterpret_cast<PyObject*>(Py_TYPE(instance->object.get()));
   AttributeLookup found = lookup_attribute(type, name_object(name).get());
   if (found.where == Where::kMissing) return ValueRef();
-  if (found.where != Where::kTypeData || !is_python_function(found.value.get())) return unsupported(state, object, name);
-  const SourceId from = state.source(SourceKind::kAttr, state.source(SourceKind::kTypeOf, object->source), -1, name);
+  if (found.where != Where::kTypeData || !is_python_function(found.value.get()))
+    return unsupported(state, object, name);
+  const SourceId from =
+      state.source(SourceKind::kAttr, state.source(SourceKind::kTypeOf, object->source), -1, name);
   SUTURE_CAPTURE(function, state.wrap(found.value.get(), from));
   return std::make_shared<BoundMethodValue>(function, object);
 }

@@ -1,7 +1,8 @@
 // Builtin functions and classes called with values that are not all constants; functools and operator.
 //
-// One row per callable: where it lives, its name, how many arguments the handler takes, whether it takes keywords. A
-// handler that cannot do the call returns a null value: call_on_constants or the unknown-call break is next.
+// One row per callable: where it lives, its name, how many arguments the handler takes, whether it takes
+// keywords. A handler that cannot do the call returns a null value: call_on_constants or the unknown-call
+// break is next.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +44,8 @@ Outcome absolute(CaptureState& state, const CallArguments& args) {
   return ValueRef();
 }
 
-// --- questions about types -----------------------------------------------------------------------------------------------
+// --- questions about types
+// -----------------------------------------------------------------------------------------------
 
 Captured<bool> is_instance_of(CaptureState& state, PyView type, PyView cls) {
   if (PyTuple_Check(cls)) {
@@ -83,7 +85,8 @@ Outcome type_call(CaptureState& state, const CallArguments& args) {
   const ValueRef& value = args.positional[0];
   PyView type = state.python_type(value);
   if (!type) return state.unknown_break(value);
-  const SourceId source = value->source == kNoSource ? kNoSource : state.source(SourceKind::kTypeOf, value->source);
+  const SourceId source =
+      value->source == kNoSource ? kNoSource : state.source(SourceKind::kTypeOf, value->source);
   return std::make_shared<ConstantValue>(PyRef::borrow(type), source);
 }
 
@@ -101,7 +104,8 @@ Outcome callable_call(CaptureState& state, const CallArguments& args) {
     case ValueKind::kPartial: return state.boolean(true);
     case ValueKind::kUnknown:
     case ValueKind::kInstance: return state.unknown_break(args.positional[0]);
-    case ValueKind::kConstant: return state.boolean(PyCallable_Check(as_constant(args.positional[0])->object.get()) == 1);
+    case ValueKind::kConstant:
+      return state.boolean(PyCallable_Check(as_constant(args.positional[0])->object.get()) == 1);
     default: return state.boolean(false);
   }
 }
@@ -122,22 +126,27 @@ Outcome setattr_call(CaptureState& state, const CallArguments& args) {
   return state.none();
 }
 
-// --- iterables -------------------------------------------------------------------------------------------------------------
+// --- iterables
+// -------------------------------------------------------------------------------------------------------------
 
 Outcome range_call(CaptureState& state, const CallArguments& args) {
   std::vector<SymInt> parts;
   for (const ValueRef& value : args.positional) {
     auto part = state.as_int(value);
     if (!part) {
-      if (as_array(value)) return state.make_break(BreakReason::kScalarConversion, {state.describe(value) + " as a bound of range"});
+      if (as_array(value))
+        return state.make_break(BreakReason::kScalarConversion,
+                                {state.describe(value) + " as a bound of range"});
       return ValueRef();
     }
     parts.push_back(*part);
   }
   const SymInt step = parts.size() == 3 ? parts[2] : SymInt(1);
-  if (state.graph.env.eq(step, 0)) return state.make_break(BreakReason::kWouldRaise, {"range() arg 3 must not be zero"});
+  if (state.graph.env.eq(step, 0))
+    return state.make_break(BreakReason::kWouldRaise, {"range() arg 3 must not be zero"});
   const bool only_stop = parts.size() == 1;
-  return std::make_shared<RangeValue>(only_stop ? SymInt(0) : parts[0], only_stop ? parts[0] : parts[1], step);
+  return std::make_shared<RangeValue>(only_stop ? SymInt(0) : parts[0], only_stop ? parts[0] : parts[1],
+                                      step);
 }
 
 Captured<Items> iterators_of(CaptureState& state, Items::const_iterator begin, Items::const_iterator end) {
@@ -212,20 +221,26 @@ Outcome next_call(CaptureState& state, const CallArguments& args) {
 Outcome sequence_call(CaptureState& state, const CallArguments& args, ValueKind kind) {
   Items items;
   if (!args.positional.empty()) {
-    if (args.positional[0]->kind == kind && kind == ValueKind::kTuple && !as_tuple(args.positional[0])->type) return args.positional[0];
+    if (args.positional[0]->kind == kind && kind == ValueKind::kTuple && !as_tuple(args.positional[0])->type)
+      return args.positional[0];
     SUTURE_CAPTURE(all, all_items(state, args.positional[0]));
     items = std::move(all);
   }
   return std::make_shared<SequenceValue>(kind, std::move(items));
 }
-Outcome tuple_call(CaptureState& state, const CallArguments& args) { return sequence_call(state, args, ValueKind::kTuple); }
-Outcome list_call(CaptureState& state, const CallArguments& args) { return sequence_call(state, args, ValueKind::kList); }
+Outcome tuple_call(CaptureState& state, const CallArguments& args) {
+  return sequence_call(state, args, ValueKind::kTuple);
+}
+Outcome list_call(CaptureState& state, const CallArguments& args) {
+  return sequence_call(state, args, ValueKind::kList);
+}
 
 Outcome set_call(CaptureState& state, const CallArguments& args) {
   ValueRef set = std::make_shared<SequenceValue>(ValueKind::kSet, Items());
   if (args.positional.empty()) return set;
   SUTURE_CAPTURE(items, all_items(state, args.positional[0]));
-  for (const ValueRef& item : items) SUTURE_CAPTURE_VOID(call_builtin_method(state, set, "add", {{item}, {}}));
+  for (const ValueRef& item : items)
+    SUTURE_CAPTURE_VOID(call_builtin_method(state, set, "add", {{item}, {}}));
   return set;
 }
 
@@ -238,31 +253,36 @@ Outcome dict_call(CaptureState& state, const CallArguments& args) {
       SUTURE_CAPTURE(pairs, all_items(state, args.positional[0]));
       for (const ValueRef& pair : pairs) {
         SUTURE_CAPTURE(parts, all_items(state, pair));
-        if (parts.size() != 2) return state.make_break(BreakReason::kWouldRaise, {"dict() from items that are no pairs"});
+        if (parts.size() != 2)
+          return state.make_break(BreakReason::kWouldRaise, {"dict() from items that are no pairs"});
         SUTURE_CAPTURE_VOID(set_item(state, dict, parts[0], parts[1]));
       }
     }
   }
-  for (const auto& [name, value] : args.keyword) SUTURE_CAPTURE_VOID(set_item(state, dict, state.text(name), value));
+  for (const auto& [name, value] : args.keyword)
+    SUTURE_CAPTURE_VOID(set_item(state, dict, state.text(name), value));
   return dict;
 }
 
 Outcome sorted_call(CaptureState& state, const CallArguments& args) {
-  if (!args.keyword.empty() && !(args.keyword.size() == 1 && args.keyword[0].first == "reverse")) return ValueRef();
+  if (!args.keyword.empty() && !(args.keyword.size() == 1 && args.keyword[0].first == "reverse"))
+    return ValueRef();
   SUTURE_CAPTURE(items, all_items(state, args.positional[0]));
   CallArguments constants = args;
   constants.positional[0] = std::make_shared<SequenceValue>(ValueKind::kList, std::move(items));
   return call_on_constants(state, module_object("builtins", "sorted"), constants);
 }
 
-// --- reductions over Python iterables ------------------------------------------------------------------------------------------
+// --- reductions over Python iterables
+// ------------------------------------------------------------------------------------------
 
 Outcome sum_call(CaptureState& state, const CallArguments& args) {
   const ValueRef* start = args.positional.size() > 1 ? &args.positional[1] : keyword(args, "start");
   SUTURE_CAPTURE(value, make_iterator(state, args.positional[0]));
   auto& iterator = static_cast<IteratorValue&>(*value);
   if (auto left = items_left(state, iterator); left && *left > state.options.limits.max_unroll)
-    return state.make_break(BreakReason::kLoopTooLong, {std::to_string(*left), std::to_string(state.options.limits.max_unroll)});
+    return state.make_break(BreakReason::kLoopTooLong,
+                            {std::to_string(*left), std::to_string(state.options.limits.max_unroll)});
   ValueRef total = start ? *start : state.python_int(0);
   while (true) {
     SUTURE_CAPTURE(item, next_item(state, iterator));
@@ -293,7 +313,8 @@ Outcome extreme(CaptureState& state, const CallArguments& args, const char* bett
     SUTURE_CAPTURE(all, all_items(state, items[0]));
     items = std::move(all);
   }
-  if (items.empty()) return state.make_break(BreakReason::kWouldRaise, {"min() or max() of an empty iterable"});
+  if (items.empty())
+    return state.make_break(BreakReason::kWouldRaise, {"min() or max() of an empty iterable"});
   ValueRef best, best_key;
   for (const ValueRef& item : items) {
     ValueRef rank = item;
@@ -319,7 +340,8 @@ Outcome extreme_of_sizes(CaptureState& state, const CallArguments& args, bool sm
   if (args.positional.size() != 2 || !args.keyword.empty()) return ValueRef();
   auto a = state.as_int(args.positional[0]), b = state.as_int(args.positional[1]);
   if (!a || !b || (a->is_constant() && b->is_constant())) return ValueRef();
-  if (auto known = state.graph.env.proves(Relation::kLe, *a, *b)) return args.positional[*known == smallest ? 0 : 1];
+  if (auto known = state.graph.env.proves(Relation::kLe, *a, *b))
+    return args.positional[*known == smallest ? 0 : 1];
   return state.python_int(smallest ? sym_min(*a, *b) : sym_max(*a, *b));
 }
 
@@ -332,7 +354,8 @@ Outcome max_call(CaptureState& state, const CallArguments& args) {
   return size ? Outcome(size) : extreme(state, args, ">");
 }
 
-// --- conversions ----------------------------------------------------------------------------------------------------------------
+// --- conversions
+// ----------------------------------------------------------------------------------------------------------------
 
 Outcome convert(CaptureState& state, const CallArguments& args, const char* name, ValueClass same) {
   if (args.positional.empty()) return ValueRef();
@@ -340,7 +363,8 @@ Outcome convert(CaptureState& state, const CallArguments& args, const char* name
   auto* array = as_array(value);
   if (!array) return ValueRef();
   if (state.type_of(*array).value_class == same) return value;
-  return state.make_break(BreakReason::kScalarConversion, {fmt::format("`{}({})`", name, state.describe(value))});
+  return state.make_break(BreakReason::kScalarConversion,
+                          {fmt::format("`{}({})`", name, state.describe(value))});
 }
 Outcome float_call(CaptureState& state, const CallArguments& args) {
   // A size as a float stays symbolic: 1.0 * n is exact where float(n) is.
@@ -361,11 +385,14 @@ Outcome bool_call(CaptureState& state, const CallArguments& args) {
 
 Outcome to_text(CaptureState& state, const CallArguments& args) {
   for (const ValueRef& value : args.positional)
-    if (as_array(value)) return state.make_break(BreakReason::kScalarConversion, {"Text of " + state.describe(value)});
+    if (as_array(value))
+      return state.make_break(BreakReason::kScalarConversion, {"Text of " + state.describe(value)});
   return ValueRef();
 }
 
-Outcome print_call(CaptureState& state, const CallArguments&) { return state.make_break(BreakReason::kPrint, {"`print`"}); }
+Outcome print_call(CaptureState& state, const CallArguments&) {
+  return state.make_break(BreakReason::kPrint, {"`print`"});
+}
 
 Outcome slice_call(CaptureState& state, const CallArguments& args) {
   const Items& p = args.positional;
@@ -380,12 +407,14 @@ Outcome super_call(CaptureState& state, const CallArguments& args) {
   return std::make_shared<SuperValue>(type, args.positional[1]);
 }
 
-// --- functools, operator ----------------------------------------------------------------------------------------------------------
+// --- functools, operator
+// ----------------------------------------------------------------------------------------------------------
 
 Outcome reduce_call(CaptureState& state, const CallArguments& args) {
   SUTURE_CAPTURE(items, all_items(state, args.positional[1]));
   if (args.positional.size() > 2) items.insert(items.begin(), args.positional[2]);
-  if (items.empty()) return state.make_break(BreakReason::kWouldRaise, {"reduce() of empty iterable with no initial value"});
+  if (items.empty())
+    return state.make_break(BreakReason::kWouldRaise, {"reduce() of empty iterable with no initial value"});
   ValueRef result = items[0];
   for (size_t i = 1; i < items.size(); ++i) {
     SUTURE_CAPTURE(next, call(state, args.positional[0], {{result, items[i]}, {}}));
@@ -406,9 +435,19 @@ struct OperatorName {
   std::string_view name;
   int binary;
 };
-constexpr std::array<OperatorName, 13> kBinaryNames = {{{"add", 0},    {"and_", 1},   {"floordiv", 2}, {"lshift", 3}, {"matmul", 4},
-                                                        {"mul", 5},    {"mod", 6},    {"or_", 7},      {"pow", 8},    {"rshift", 9},
-                                                        {"sub", 10},   {"truediv", 11}, {"xor", 12}}};
+constexpr std::array<OperatorName, 13> kBinaryNames = {{{"add", 0},
+                                                        {"and_", 1},
+                                                        {"floordiv", 2},
+                                                        {"lshift", 3},
+                                                        {"matmul", 4},
+                                                        {"mul", 5},
+                                                        {"mod", 6},
+                                                        {"or_", 7},
+                                                        {"pow", 8},
+                                                        {"rshift", 9},
+                                                        {"sub", 10},
+                                                        {"truediv", 11},
+                                                        {"xor", 12}}};
 constexpr std::array<std::pair<std::string_view, const char*>, 6> kCompareNames = {
     {{"lt", "<"}, {"le", "<="}, {"eq", "=="}, {"ne", "!="}, {"gt", ">"}, {"ge", ">="}}};
 
@@ -428,7 +467,8 @@ Outcome operator_call(CaptureState& state, std::string_view name, const CallArgu
   return ValueRef();
 }
 
-// --- the table ------------------------------------------------------------------------------------------------------------------------
+// --- the table
+// ------------------------------------------------------------------------------------------------------------------------
 
 struct Row {
   std::string_view module, name;
@@ -510,11 +550,13 @@ Outcome call_builtin(CaptureState& state, PyView callable, const CallArguments& 
 }
 
 Outcome format_value(CaptureState& state, const ValueRef& value, int conversion, const ValueRef& spec) {
-  if (as_array(value)) return state.make_break(BreakReason::kScalarConversion, {"Text of " + state.describe(value)});
+  if (as_array(value))
+    return state.make_break(BreakReason::kScalarConversion, {"Text of " + state.describe(value)});
   PyRef object = state.force_constant(value);
   PyRef format = spec ? state.python_constant(spec) : PyRef::steal(PyUnicode_FromString(""));
   if (!object || !format) return state.unknown_break(value);
-  static constexpr std::array<PyObject* (*)(PyObject*), 4> kConversions = {nullptr, PyObject_Str, PyObject_Repr, PyObject_ASCII};
+  static constexpr std::array<PyObject* (*)(PyObject*), 4> kConversions = {nullptr, PyObject_Str,
+                                                                           PyObject_Repr, PyObject_ASCII};
   if (conversion != 0) object = PyRef::steal(kConversions[static_cast<size_t>(conversion)](object.get()));
   PyRef text = object ? PyRef::steal(PyObject_Format(object.get(), format.get())) : PyRef();
   if (text) return state.constant(text);

@@ -40,8 +40,12 @@ std::string spelled(CaptureState& state, const ValueRef& callable) {
 }
 
 Break unknown_call(CaptureState& state, const ValueRef& callable) {
-  if (auto* unknown = as_unknown(callable); unknown && unknown->object && is_jit_callable(unknown->object.get()))
+  if (auto* unknown = as_unknown(callable);
+      unknown && unknown->object && is_jit_callable(unknown->object.get()))
     return state.make_break(BreakReason::kDisabled, {spelled(state, callable)});
+  auto* constant = as_constant(callable);
+  if (constant && PyExceptionClass_Check(constant->object.get()))
+    return state.make_break(BreakReason::kException, {spelled(state, callable) + " is raised"});
   return state.make_break(BreakReason::kUnknownCall, {spelled(state, callable)});
 }
 
@@ -53,7 +57,8 @@ Outcome call_function(CaptureState& state, const ValueRef& callable, const CallA
       std::string text = message && PyUnicode_Check(message.get()) ? PyUnicode_AsUTF8(message.get()) : "";
       return state.make_break(BreakReason::kUserBreak, {text.empty() ? "" : ": " + text});
     }
-    if (has_mark(f, "_suture_disable")) return state.make_break(BreakReason::kDisabled, {state.describe(callable)});
+    if (has_mark(f, "_suture_disable"))
+      return state.make_break(BreakReason::kDisabled, {state.describe(callable)});
   }
   return inline_call(state, function, args);
 }
@@ -72,8 +77,10 @@ Outcome call_namedtuple(CaptureState& state, PyView type, const CallArguments& a
     PyView field = PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i));
     for (const auto& [name, value] : args.keyword)
       if (PyUnicode_CompareWithASCIIString(field, name.c_str()) == 0) items[i] = value;
-    PyView fallback = defaults && PyDict_CheckExact(defaults) ? PyDict_GetItemWithError(defaults, field) : nullptr;
-    if (!items[i] && fallback && is_plain_immutable(fallback)) items[i] = state.constant(PyRef::borrow(fallback));
+    PyView fallback =
+        defaults && PyDict_CheckExact(defaults) ? PyDict_GetItemWithError(defaults, field) : nullptr;
+    if (!items[i] && fallback && is_plain_immutable(fallback))
+      items[i] = state.constant(PyRef::borrow(fallback));
     if (!items[i]) return ValueRef();
   }
   if (args.positional.size() + args.keyword.size() > count) return ValueRef();
@@ -149,7 +156,8 @@ Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments&
   }
 }
 
-// The real call on real objects: results are those Python gives, exceptions become breaks so that Python raises them.
+// The real call on real objects: results are those Python gives, exceptions become breaks so that Python
+// raises them.
 Outcome call_on_constants(CaptureState& state, PyView callable, const CallArguments& args) {
   PyRef positional = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   PyRef keyword = PyRef::steal(PyDict_New());

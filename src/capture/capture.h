@@ -1,12 +1,13 @@
 // Capture: what the symbolic interpreter learned about one frame.
 //
 // Overview
-//   trace_frame runs the bytecode of a frame over symbolic values. The result says: which graph to run, which guards make
-//   it valid, which objects to rebuild afterwards (recipes), which side effects to replay, and how the frame ends: it
-//   returns, or it breaks before an instruction that Python must run.
+//   trace_frame runs the bytecode of a frame over symbolic values. The result says: which graph to run, which
+//   guards make it valid, which objects to rebuild afterwards (recipes), which side effects to replay, and
+//   how the frame ends: it returns, or it breaks before an instruction that Python must run.
 // How restarts work
-//   Capture is a function of (code, argument snapshot, plan). When it meets something unsupported in a place where it
-//   cannot simply stop, it returns an amended plan and the driver calls it again; half-done state never leaks.
+//   Capture is a function of (code, argument snapshot, plan). When it meets something unsupported in a place
+//   where it cannot simply stop, it returns an amended plan and the driver calls it again; half-done state
+//   never leaks.
 #pragma once
 
 #include <map>
@@ -28,11 +29,11 @@ namespace suture {
 
 struct SideEffect {
   enum class Kind : uint8_t {
-    kStoreGlobal,   // name, value
-    kStoreAttr,     // target, name, value
-    kStoreCell,     // target (a cell source), value
-    kListAssign,    // target[:] = value (a list recipe)
-    kDictAssign,    // target.clear(); target.update(value)
+    kStoreGlobal,  // name, value
+    kStoreAttr,    // target, name, value
+    kStoreCell,    // target (a cell source), value
+    kListAssign,   // target[:] = value (a list recipe)
+    kDictAssign,   // target.clear(); target.update(value)
     kSetAssign,
   } kind = Kind::kStoreAttr;
   RecipeId target = -1, value = -1;
@@ -42,22 +43,23 @@ struct SideEffect {
 // How the frame ends.
 struct FrameEnd {
   enum class Kind : uint8_t {
-    kReturn,     // value
-    kBreak,      // Python runs instruction `at` (a call, a jump, ...), then resume functions go on
-    kLoop,       // the loop with header `at` runs in Python, its body through an iteration function
-    kSkip,       // nothing to gain: run the whole frame in the interpreter
+    kReturn,  // value
+    kBreak,   // Python runs instruction `at` (a call, a jump, ...), then resume functions go on
+    kLoop,    // the loop with header `at` runs in Python, its body through an iteration function
+    kSkip,    // nothing to gain: run the whole frame in the interpreter
   } kind = Kind::kReturn;
   RecipeId value = -1;
-  int at = -1;                       // instruction index
-  std::vector<RecipeId> stack;       // bottom to top, before instruction `at`
-  std::map<int, RecipeId> locals;    // live locals: localsplus index -> recipe
-  std::optional<Break> reason;       // kBreak, kLoop, kSkip
+  int at = -1;                     // instruction index
+  std::vector<RecipeId> stack;     // bottom to top, before instruction `at`
+  std::map<int, RecipeId> locals;  // live locals: localsplus index -> recipe
+  std::optional<Break> reason;     // kBreak, kLoop, kSkip
 };
 
 struct Capture {
   Function function;
-  Graph graph;                       // level kCaptured; empty() when no node but inputs exists
-  std::vector<RecipeId> input_recipes;  // per placeholder: always Kind::kSource (or kSymInt for symbolic ints used as values)
+  Graph graph;  // level kCaptured; empty() when no node but inputs exists
+  std::vector<RecipeId>
+      input_recipes;  // per placeholder: always Kind::kSource (or kSymInt for symbolic ints used as values)
   GuardSet guards;
   std::vector<Recipe> recipes;
   std::vector<SideEffect> side_effects;
@@ -67,24 +69,25 @@ struct Capture {
 
 // Decisions made before capture starts: from the user's options, and from earlier attempts.
 struct CapturePlan {
-  std::set<int> break_at;                 // top-level instruction indices at which to break
-  std::map<int, Break> reasons;           // why, per index
-  std::set<int> keep_loop;                // loop headers that stay in Python
-  std::set<std::pair<std::string, int>> no_inline;  // (caller qualname, instruction index): call, do not inline
+  std::set<int> break_at;        // top-level instruction indices at which to break
+  std::map<int, Break> reasons;  // why, per index
+  std::set<int> keep_loop;       // loop headers that stay in Python
+  std::set<std::pair<std::string, int>>
+      no_inline;  // (caller qualname, instruction index): call, do not inline
 };
 
 // Which sizes, strides and ints are symbols. Keys are source texts: "x.shape[0]", "n".
 enum class DynamicMode : uint8_t { kAutomatic, kAlways, kNever };
 struct DynamicPlan {
   DynamicMode mode = DynamicMode::kAutomatic;
-  std::map<std::string, std::string> symbolic;           // source -> why ("changed from 32 to 48", "marked")
+  std::map<std::string, std::string> symbolic;  // source -> why ("changed from 32 to 48", "marked")
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;  // from mark_dynamic
-  std::set<std::string> fixed;                           // mark_static
+  std::set<std::string> fixed;                                // mark_static
 };
 
 struct CaptureLimits {
-  int max_unroll = 64;         // iterations of one loop
-  int max_nodes = 2000;        // graph size
+  int max_unroll = 64;   // iterations of one loop
+  int max_nodes = 2000;  // graph size
   int max_inline_depth = 16;
   int max_attempts = 64;
 };

@@ -1,4 +1,5 @@
-// CaptureState: places, guards, constants and the reading of lazy containers. wrap.cpp turns existing objects into values.
+// CaptureState: places, guards, constants and the reading of lazy containers. wrap.cpp turns existing objects
+// into values.
 #include "capture/capture_state.h"
 
 #include <fmt/format.h>
@@ -30,13 +31,15 @@ Break CaptureState::make_break(BreakReason reason, std::vector<std::string> args
   return out;
 }
 
-// --- guards ---------------------------------------------------------------------------------------------------------
+// --- guards
+// ---------------------------------------------------------------------------------------------------------
 
 void CaptureState::guard(Guard guard) {
   guard.where = place_;
   for (const Guard& old : guards.guards) {
-    if (old.kind == guard.kind && old.source == guard.source && old.other == guard.other && old.index == guard.index &&
-        old.fact == guard.fact && old.number == guard.number && old.object.get() == guard.object.get())
+    if (old.kind == guard.kind && old.source == guard.source && old.other == guard.other &&
+        old.index == guard.index && old.fact == guard.fact && old.number == guard.number &&
+        old.object.get() == guard.object.get())
       return;
   }
   guards.guards.push_back(std::move(guard));
@@ -80,13 +83,15 @@ SourceId CaptureState::key_source(SourceId parent, PyView key) {
   return source(SourceKind::kKey, parent, -1, {}, PyRef::borrow(key));
 }
 
-// --- constants --------------------------------------------------------------------------------------------------------
+// --- constants
+// --------------------------------------------------------------------------------------------------------
 
 ValueRef CaptureState::constant(PyRef object) { return std::make_shared<ConstantValue>(std::move(object)); }
 ValueRef CaptureState::none() { return constant(PyRef::borrow(Py_None)); }
 ValueRef CaptureState::boolean(bool value) { return constant(PyRef::borrow(value ? Py_True : Py_False)); }
 ValueRef CaptureState::text(const std::string& value) {
-  return constant(PyRef::steal(PyUnicode_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size()))));
+  return constant(
+      PyRef::steal(PyUnicode_FromStringAndSize(value.data(), static_cast<Py_ssize_t>(value.size()))));
 }
 
 ValueRef CaptureState::literal(const PyRef& object) {
@@ -95,7 +100,8 @@ ValueRef CaptureState::literal(const PyRef& object) {
     std::vector<ValueRef> items;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
       items.push_back(literal(PyRef::borrow(PySequence_Fast_GET_ITEM(o, i))));
-    return std::make_shared<SequenceValue>(PyTuple_CheckExact(o) ? ValueKind::kTuple : ValueKind::kList, std::move(items));
+    return std::make_shared<SequenceValue>(PyTuple_CheckExact(o) ? ValueKind::kTuple : ValueKind::kList,
+                                           std::move(items));
   }
   if (PySet_CheckExact(o)) {  // mutable: every evaluation makes a new one
     PyRef members = PyRef::steal(PySequence_List(o));
@@ -120,7 +126,8 @@ ValueRef CaptureState::python_int(SymInt value, SourceId source) {
 std::optional<SymInt> CaptureState::as_int(const ValueRef& value) const {
   if (auto* sym = as_sym_int(value)) return sym->value;
   auto* constant = as_constant(value);
-  if (!constant || !(PyLong_CheckExact(constant->object.get()) || PyBool_Check(constant->object.get()))) return std::nullopt;
+  if (!constant || !(PyLong_CheckExact(constant->object.get()) || PyBool_Check(constant->object.get())))
+    return std::nullopt;
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(constant->object.get(), &overflow);
   if (overflow != 0) return std::nullopt;
@@ -173,10 +180,13 @@ PyRef object_of(CaptureState& state, const ValueRef& value, bool specialize, int
   switch (value->kind) {
     case ValueKind::kConstant: return as_constant(value)->object;
     case ValueKind::kSymInt:
-      return specialize ? PyRef::steal(PyLong_FromLongLong(state.graph.env.specialize(as_sym_int(value)->value))) : PyRef();
+      return specialize
+                 ? PyRef::steal(PyLong_FromLongLong(state.graph.env.specialize(as_sym_int(value)->value)))
+                 : PyRef();
     case ValueKind::kTuple:
     case ValueKind::kList:
-    case ValueKind::kSet: return sequence_object(state, static_cast<SequenceValue&>(*value), specialize, depth);
+    case ValueKind::kSet:
+      return sequence_object(state, static_cast<SequenceValue&>(*value), specialize, depth);
     case ValueKind::kDict: return dict_object(state, *as_dict(value), specialize, depth);
     case ValueKind::kSlice: return slice_object(state, static_cast<SliceValue&>(*value), specialize, depth);
     default: return {};
@@ -192,20 +202,22 @@ PyRef CaptureState::python_constant(const ValueRef& value) {
 
 PyRef CaptureState::force_constant(const ValueRef& value) {
   if (!is_value(materialize(value))) return {};
-  if (!object_of(*this, value, false, 0) && value->kind != ValueKind::kSymInt && value->kind != ValueKind::kTuple &&
-      value->kind != ValueKind::kList && value->kind != ValueKind::kSlice)
+  if (!object_of(*this, value, false, 0) && value->kind != ValueKind::kSymInt &&
+      value->kind != ValueKind::kTuple && value->kind != ValueKind::kList && value->kind != ValueKind::kSlice)
     return {};
   return object_of(*this, value, true, 0);
 }
 
-// --- graph values -------------------------------------------------------------------------------------------------------
+// --- graph values
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 
 std::optional<std::pair<Scalar, std::pair<ValueClass, DType>>> scalar_of(PyView o) {
   using Typed = std::pair<Scalar, std::pair<ValueClass, DType>>;
   if (PyBool_Check(o)) return Typed{Scalar(o == Py_True), {ValueClass::kPyBool, DType::kBool}};
-  if (PyFloat_CheckExact(o)) return Typed{Scalar(PyFloat_AS_DOUBLE(o)), {ValueClass::kPyFloat, DType::kFloat64}};
+  if (PyFloat_CheckExact(o))
+    return Typed{Scalar(PyFloat_AS_DOUBLE(o)), {ValueClass::kPyFloat, DType::kFloat64}};
   if (PyLong_CheckExact(o)) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -247,24 +259,28 @@ std::variant<NodeId, Break> CaptureState::node_of(const ValueRef& value) {
   if (auto* sym = as_sym_int(value)) return builder.symbol_value(sym->value);
   if (auto* constant = as_constant(value)) {
     PyView o = constant->object.get();
-    if (auto scalar = scalar_of(o)) return builder.constant(scalar->first, scalar->second.first, scalar->second.second);
+    if (auto scalar = scalar_of(o))
+      return builder.constant(scalar->first, scalar->second.first, scalar->second.second);
     if (auto dtype = numpy_scalar_dtype(o)) {
       alignas(8) unsigned char bytes[16] = {};
       if (read_numpy_scalar(o, *dtype, bytes))
         return builder.constant(numpy_scalar_value(*dtype, bytes), ValueClass::kNumpyScalar, *dtype);
     }
     if (PyLong_CheckExact(o))
-      return make_break(BreakReason::kPythonScalarMath, {fmt::format("The int {} does not fit 64 bits", short_repr(o, 30))});
+      return make_break(BreakReason::kPythonScalarMath,
+                        {fmt::format("The int {} does not fit 64 bits", short_repr(o, 30))});
   }
   return unknown_break(value);
 }
 
-// --- lazy containers ------------------------------------------------------------------------------------------------------
+// --- lazy containers
+// ------------------------------------------------------------------------------------------------------
 
 Outcome CaptureState::item(SequenceValue& sequence, size_t i) {
   if (!sequence.items[i]) {
     const SourceId from = source(SourceKind::kItem, sequence.source, static_cast<int>(i));
-    SUTURE_CAPTURE(value, wrap(PySequence_Fast_GET_ITEM(sequence.object.get(), static_cast<Py_ssize_t>(i)), from));
+    SUTURE_CAPTURE(value,
+                   wrap(PySequence_Fast_GET_ITEM(sequence.object.get(), static_cast<Py_ssize_t>(i)), from));
     sequence.items[i] = std::move(value);
   }
   return sequence.items[i];
@@ -334,7 +350,8 @@ void CaptureState::mark_mutated(const ValueRef& value) {
   if (std::find(mutated.begin(), mutated.end(), value) == mutated.end()) mutated.push_back(value);
 }
 
-// --- questions ---------------------------------------------------------------------------------------------------------------
+// --- questions
+// ---------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -343,7 +360,8 @@ PyView as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type);
 PyView array_python_type(const TensorType& type) {
   switch (type.value_class) {
     case ValueClass::kArray: return numpy_object("ndarray");
-    case ValueClass::kNumpyScalar: return numpy_object(type.dtype == DType::kBool ? "bool" : info(type.dtype).numpy_name);
+    case ValueClass::kNumpyScalar:
+      return numpy_object(type.dtype == DType::kBool ? "bool" : info(type.dtype).numpy_name);
     case ValueClass::kPyBool: return as_object(&PyBool_Type);
     case ValueClass::kPyInt: return as_object(&PyLong_Type);
     case ValueClass::kPyFloat: return as_object(&PyFloat_Type);
@@ -392,10 +410,10 @@ std::string CaptureState::describe(const ValueRef& value) const {
   if (auto* function = as_function(value)) {
     return "`" + short_repr(function->function ? function->function.get() : function->code.get(), 60) + "`";
   }
-  static constexpr const char* kNames[] = {"an array",     "an int",           "a constant",   "a tuple",  "a list",
-                                           "a set",        "a dict",           "a slice",      "a range",  "an iterator",
-                                           "a function",   "a bound method",   "an array method", "a method", "a partial",  "super()",
-                                           "a cell",       "an instance",      "nothing",      "a value"};
+  static constexpr const char* kNames[] = {
+      "an array",  "an int",  "a constant",  "a tuple",     "a list",         "a set",           "a dict",
+      "a slice",   "a range", "an iterator", "a function",  "a bound method", "an array method", "a method",
+      "a partial", "super()", "a cell",      "an instance", "nothing",        "a value"};
   return kNames[static_cast<size_t>(value->kind)];
 }
 
@@ -410,7 +428,8 @@ Break CaptureState::unknown_break(const ValueRef& value) const {
       return make_break(BreakReason::kArraySubclass, {name, type_name(as_object(Py_TYPE(object)))});
     }
     const ArrayFacts facts = array_facts(object);
-    const std::string why = facts.dtype ? "the array is not aligned" : "dtype " + dtype_text(object) + " runs in the interpreter";
+    const std::string why =
+        facts.dtype ? "the array is not aligned" : "dtype " + dtype_text(object) + " runs in the interpreter";
     return make_break(BreakReason::kUnsupportedDtype, {name, why});
   }
   std::string kind = object ? type_name(as_object(Py_TYPE(object))) : "";

@@ -1,12 +1,15 @@
 // CaptureState: what handlers share while one frame is captured. Owned by trace_frame.
 //
 // Overview
-//   Outcome / Captured<T> carry a value, or the reason why an instruction must be left to Python, or a defect. Handlers
-//   chain them with SUTURE_CAPTURE. The state holds the graph under construction, the guards, the registry of objects that
-//   existed before the frame (one Value per object and per source), and what was written to them.
+//   Outcome / Captured<T> carry a value, or the reason why an instruction must be left to Python, or a
+//   defect. Handlers chain them with SUTURE_CAPTURE. The state holds the graph under construction, the
+//   guards, the registry of objects that existed before the frame (one Value per object and per source), and
+//   what was written to them.
 // Invariants
-//   - Reading never runs user code: only exact builtin types, generic attribute lookup and NumPy's own objects are touched.
-//   - A fact is guarded in the moment it is relied on, parents before children, so guard order is fetch order.
+//   - Reading never runs user code: only exact builtin types, generic attribute lookup and NumPy's own
+//   objects are touched.
+//   - A fact is guarded in the moment it is relied on, parents before children, so guard order is fetch
+//   order.
 #pragma once
 
 #include <map>
@@ -25,8 +28,8 @@
 
 namespace suture {
 
-// Result of a handler: a value, or the reason why this instruction must be left to Python. Python exceptions that are not
-// the user's (KeyboardInterrupt, MemoryError) and defects travel as Error.
+// Result of a handler: a value, or the reason why this instruction must be left to Python. Python exceptions
+// that are not the user's (KeyboardInterrupt, MemoryError) and defects travel as Error.
 template <class T>
 using Captured = std::variant<T, Break, Error>;
 using Outcome = Captured<ValueRef>;
@@ -94,8 +97,9 @@ class CaptureState {
   SourceId object_source(PyView object);
   std::string source_text(SourceId id) const { return guards.sources.str(id); }
 
-  // A value for an object reachable by `source`: arrays become placeholders, ints constants or symbols, floats
-  // placeholders, tuples/lists/dicts containers of sourced values, functions FunctionValues, modules and builtins constants.
+  // A value for an object reachable by `source`: arrays become placeholders, ints constants or symbols,
+  // floats placeholders, tuples/lists/dicts containers of sourced values, functions FunctionValues, modules
+  // and builtins constants.
   Outcome wrap(PyView object, SourceId source);
   ValueRef constant(PyRef object);        // a literal
   ValueRef literal(const PyRef& object);  // the same, but tuples, lists and dicts become container values
@@ -112,12 +116,14 @@ class CaptureState {
   // Reads all lazy items, recursively.
   Captured<Unit> materialize(const ValueRef& value);
   Captured<Unit> materialize(const CallArguments& args);
-  Outcome cell_value(CellValue& cell);  // contents; SB306 when empty
+  Outcome cell_value(CellValue& cell);                     // contents; SB306 when empty
   ValueRef cell_value_of(PyView cell, SourceId contents);  // the one CellValue of an existing cell
-  void guard_keys(DictValue& dict);     // order, presence and absence of keys become facts
-  Outcome resolve_function(FunctionValue& function);  // reads code, closure and defaults of an existing function
+  void guard_keys(DictValue& dict);                        // order, presence and absence of keys become facts
+  Outcome resolve_function(
+      FunctionValue& function);  // reads code, closure and defaults of an existing function
 
-  // The Python object for a constant or a tuple/list/dict/slice of constants; empty when some part is not constant.
+  // The Python object for a constant or a tuple/list/dict/slice of constants; empty when some part is not
+  // constant.
   PyRef python_constant(const ValueRef& value);
   // The same, but symbolic ints are fixed to their value in this call (guarded).
   PyRef force_constant(const ValueRef& value);
@@ -176,14 +182,14 @@ class CaptureState {
 }  // namespace suture
 
 // Declares `name` from a Captured expression, or returns its Break or Error from the enclosing function.
-#define SUTURE_CAPTURE(name, ...)                                              \
-  auto SUTURE_CONCAT(captured_, __LINE__) = (__VA_ARGS__);                     \
-  if (SUTURE_CONCAT(captured_, __LINE__).index() != 0)                         \
+#define SUTURE_CAPTURE(name, ...)                                               \
+  auto SUTURE_CONCAT(captured_, __LINE__) = (__VA_ARGS__);                      \
+  if (SUTURE_CONCAT(captured_, __LINE__).index() != 0)                          \
     return ::suture::failure_of(std::move(SUTURE_CONCAT(captured_, __LINE__))); \
   [[maybe_unused]] auto name = std::get<0>(std::move(SUTURE_CONCAT(captured_, __LINE__)))
 // The same when only success matters.
-#define SUTURE_CAPTURE_VOID(...)                                               \
-  do {                                                                         \
-    auto captured_ = (__VA_ARGS__);                                            \
+#define SUTURE_CAPTURE_VOID(...)                                                   \
+  do {                                                                             \
+    auto captured_ = (__VA_ARGS__);                                                \
     if (captured_.index() != 0) return ::suture::failure_of(std::move(captured_)); \
   } while (0)

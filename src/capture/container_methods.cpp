@@ -1,6 +1,7 @@
 // Methods of list, dict, tuple, str and other plain types.
 //
-// One table row per method: kind of the receiver, name, function. Methods of immutable constants are called for real.
+// One table row per method: kind of the receiver, name, function. Methods of immutable constants are called
+// for real.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +15,9 @@ namespace {
 using Items = std::vector<ValueRef>;
 using Method = Outcome (*)(CaptureState&, const ValueRef&, const Items&);
 
-Break raised(CaptureState& state, const std::string& what) { return state.make_break(BreakReason::kWouldRaise, {what}); }
+Break raised(CaptureState& state, const std::string& what) {
+  return state.make_break(BreakReason::kWouldRaise, {what});
+}
 
 Captured<int64_t> constant_int(CaptureState& state, const ValueRef& value) {
   PyRef number = state.force_constant(value);
@@ -27,7 +30,8 @@ Captured<int64_t> constant_int(CaptureState& state, const ValueRef& value) {
 
 Items& items_of(const ValueRef& self) { return static_cast<SequenceValue&>(*self).items; }
 
-// --- list and tuple -------------------------------------------------------------------------------------------------------
+// --- list and tuple
+// -------------------------------------------------------------------------------------------------------
 
 Outcome list_append(CaptureState& state, const ValueRef& self, const Items& args) {
   touch(state, self);
@@ -112,9 +116,11 @@ Outcome list_remove(CaptureState& state, const ValueRef& self, const Items& args
   return state.none();
 }
 
-// --- dict -------------------------------------------------------------------------------------------------------------------
+// --- dict
+// -------------------------------------------------------------------------------------------------------------------
 
-// dict_keys and friends are views; a snapshot of them is enough for loops, and cannot be mistaken for a tuple.
+// dict_keys and friends are views; a snapshot of them is enough for loops, and cannot be mistaken for a
+// tuple.
 ValueRef view_of(Items items, PyTypeObject& type) {
   auto view = std::make_shared<SequenceValue>(ValueKind::kTuple, std::move(items));
   view->type = PyRef::borrow(reinterpret_cast<PyObject*>(&type));
@@ -183,7 +189,8 @@ Outcome dict_clear(CaptureState& state, const ValueRef& self, const Items&) {
   return state.none();
 }
 
-// --- set: constants only ------------------------------------------------------------------------------------------------------
+// --- set: constants only
+// ------------------------------------------------------------------------------------------------------
 
 Outcome set_add(CaptureState& state, const ValueRef& self, const Items& args) {
   if (!state.python_constant(args[0])) return state.unknown_break(args[0]);
@@ -229,7 +236,8 @@ const Row* find_method(ValueKind kind, std::string_view name) {
   return nullptr;
 }
 
-Outcome call_constant_method(CaptureState& state, const ValueRef& self, const std::string& name, const CallArguments& args) {
+Outcome call_constant_method(CaptureState& state, const ValueRef& self, const std::string& name,
+                             const CallArguments& args) {
   PyRef method = PyRef::steal(PyObject_GetAttrString(as_constant(self)->object.get(), name.c_str()));
   if (!method) {
     PyErr_Clear();
@@ -242,17 +250,22 @@ Outcome call_constant_method(CaptureState& state, const ValueRef& self, const st
 
 bool has_builtin_method(const ValueRef& self, const std::string& name) {
   switch (self->kind) {
-    case ValueKind::kList: return PyObject_HasAttrString(reinterpret_cast<PyObject*>(&PyList_Type), name.c_str()) == 1;
-    case ValueKind::kDict: return PyObject_HasAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), name.c_str()) == 1;
-    case ValueKind::kSet: return PyObject_HasAttrString(reinterpret_cast<PyObject*>(&PySet_Type), name.c_str()) == 1;
+    case ValueKind::kList:
+      return PyObject_HasAttrString(reinterpret_cast<PyObject*>(&PyList_Type), name.c_str()) == 1;
+    case ValueKind::kDict:
+      return PyObject_HasAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), name.c_str()) == 1;
+    case ValueKind::kSet:
+      return PyObject_HasAttrString(reinterpret_cast<PyObject*>(&PySet_Type), name.c_str()) == 1;
     default: return find_method(self->kind, name) != nullptr;
   }
 }
 
-Outcome call_builtin_method(CaptureState& state, const ValueRef& self, const std::string& name, const CallArguments& args) {
+Outcome call_builtin_method(CaptureState& state, const ValueRef& self, const std::string& name,
+                            const CallArguments& args) {
   if (as_constant(self)) return call_constant_method(state, self, name, args);
   const Row* row = find_method(self->kind, name);
-  if (row && args.keyword.empty() && args.positional.size() >= row->least && args.positional.size() <= row->most)
+  if (row && args.keyword.empty() && args.positional.size() >= row->least &&
+      args.positional.size() <= row->most)
     return row->method(state, self, args.positional);
   return state.make_break(BreakReason::kUnknownCall, {"Method `" + name + "` of " + state.describe(self)});
 }

@@ -37,13 +37,15 @@ Captured<std::vector<size_t>> selected(CaptureState& state, const ValueRef& inde
 Captured<size_t> position(CaptureState& state, const ValueRef& index, size_t length) {
   PyRef number = state.force_constant(index);
   if (!number || !(PyLong_CheckExact(number.get()) || PyBool_Check(number.get()))) {
-    if (as_array(index)) return state.make_break(BreakReason::kScalarConversion, {state.describe(index) + " used as an index"});
+    if (as_array(index))
+      return state.make_break(BreakReason::kScalarConversion, {state.describe(index) + " used as an index"});
     return state.unknown_break(index);
   }
   const long long at = PyLong_AsLongLong(number.get());
   if (PyErr_Occurred()) return raises(state);
   const long long wrapped = at < 0 ? at + static_cast<long long>(length) : at;
-  if (wrapped < 0 || wrapped >= static_cast<long long>(length)) return would_raise(state, "Index out of range");
+  if (wrapped < 0 || wrapped >= static_cast<long long>(length))
+    return would_raise(state, "Index out of range");
   return static_cast<size_t>(wrapped);
 }
 
@@ -76,7 +78,8 @@ Captured<size_t> find_key(CaptureState& state, DictValue& dict, PyView key) {
 Captured<PyRef> hashable_key(CaptureState& state, const ValueRef& value) {
   PyRef key = state.force_constant(value);
   if (!key) {
-    if (as_array(value)) return state.make_break(BreakReason::kScalarConversion, {state.describe(value) + " used as a key"});
+    if (as_array(value))
+      return state.make_break(BreakReason::kScalarConversion, {state.describe(value) + " used as a key"});
     return state.unknown_break(value);
   }
   if (PyObject_Hash(key.get()) == -1 && PyErr_Occurred()) return raises(state);
@@ -135,7 +138,8 @@ Outcome get_item(CaptureState& state, const ValueRef& container, const ValueRef&
 
 namespace {
 
-Captured<Unit> assign_slice(CaptureState& state, const ValueRef& container, const ValueRef& index, const ValueRef& value) {
+Captured<Unit> assign_slice(CaptureState& state, const ValueRef& container, const ValueRef& index,
+                            const ValueRef& value) {
   auto& list = *as_list(container);
   SUTURE_CAPTURE(items, all_items(state, value));
   SUTURE_CAPTURE(positions, selected(state, index, list.items.size()));
@@ -150,13 +154,15 @@ Captured<Unit> assign_slice(CaptureState& state, const ValueRef& container, cons
     return Unit{};
   }
   const auto at = list.items.begin() + start;
-  list.items.insert(list.items.erase(at, at + static_cast<long>(positions.size())), items.begin(), items.end());
+  list.items.insert(list.items.erase(at, at + static_cast<long>(positions.size())), items.begin(),
+                    items.end());
   return Unit{};
 }
 
 }  // namespace
 
-Captured<Unit> set_item(CaptureState& state, const ValueRef& container, const ValueRef& index, const ValueRef& value) {
+Captured<Unit> set_item(CaptureState& state, const ValueRef& container, const ValueRef& index,
+                        const ValueRef& value) {
   if (as_array(container)) {
     SUTURE_CAPTURE_VOID(state.materialize(index));
     SUTURE_CAPTURE_VOID(state.materialize(value));
@@ -182,7 +188,8 @@ Captured<Unit> set_item(CaptureState& state, const ValueRef& container, const Va
       return Unit{};
     }
   }
-  return state.make_break(BreakReason::kUnsupportedMutation, {"An item of " + state.describe(container) + " is set"});
+  return state.make_break(BreakReason::kUnsupportedMutation,
+                          {"An item of " + state.describe(container) + " is set"});
 }
 
 Captured<Unit> delete_item(CaptureState& state, const ValueRef& container, const ValueRef& index) {
@@ -208,7 +215,8 @@ Captured<Unit> delete_item(CaptureState& state, const ValueRef& container, const
     dict->items.erase(dict->items.begin() + static_cast<long>(at));
     return Unit{};
   }
-  return state.make_break(BreakReason::kUnsupportedMutation, {"An item of " + state.describe(container) + " is deleted"});
+  return state.make_break(BreakReason::kUnsupportedMutation,
+                          {"An item of " + state.describe(container) + " is deleted"});
 }
 
 Captured<Unit> dict_store(CaptureState& state, DictValue& dict, PyView key, const ValueRef& value) {
@@ -221,7 +229,8 @@ Captured<Unit> dict_store(CaptureState& state, DictValue& dict, PyView key, cons
   return Unit{};
 }
 
-Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const ValueRef& other, bool refuse_duplicates) {
+Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const ValueRef& other,
+                          bool refuse_duplicates) {
   auto* target = as_dict(into);
   auto* from = as_dict(other);
   if (!target || !from) return state.unknown_break(other);
@@ -230,7 +239,8 @@ Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const Value
   for (const auto& [key, value] : from->items) {
     if (refuse_duplicates) {
       SUTURE_CAPTURE(at, find_key(state, *target, key.get()));
-      if (at != std::string::npos) return would_raise(state, "Repeated keyword argument " + short_repr(key.get()));
+      if (at != std::string::npos)
+        return would_raise(state, "Repeated keyword argument " + short_repr(key.get()));
     }
     SUTURE_CAPTURE_VOID(dict_store(state, *target, key.get(), value));
   }
@@ -262,8 +272,11 @@ Captured<SymInt> length_of(CaptureState& state, const ValueRef& value) {
   switch (value->kind) {
     case ValueKind::kTuple:
     case ValueKind::kList:
-    case ValueKind::kSet: return SymInt(static_cast<int64_t>(static_cast<SequenceValue&>(*value).items.size()));
-    case ValueKind::kDict: state.guard_keys(*as_dict(value)); return SymInt(static_cast<int64_t>(as_dict(value)->items.size()));
+    case ValueKind::kSet:
+      return SymInt(static_cast<int64_t>(static_cast<SequenceValue&>(*value).items.size()));
+    case ValueKind::kDict:
+      state.guard_keys(*as_dict(value));
+      return SymInt(static_cast<int64_t>(as_dict(value)->items.size()));
     case ValueKind::kRange: return range_length(state.graph.env, *as_range(value));
     case ValueKind::kArray: {
       const TensorType& type = state.type_of(*as_array(value));

@@ -18,7 +18,8 @@ constexpr std::array kReasons = {
 std::string filled(std::string_view text, const std::vector<std::string>& args) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool slot = text[i] == '{' && i + 2 < text.size() && text[i + 2] == '}' && text[i + 1] >= '0' && text[i + 1] <= '9';
+    const bool slot = text[i] == '{' && i + 2 < text.size() && text[i + 2] == '}' && text[i + 1] >= '0' &&
+                      text[i + 1] <= '9';
     if (!slot) {
       out += text[i];
       continue;
@@ -53,8 +54,8 @@ std::vector<std::string> Break::hints() const {
 }
 
 std::string Break::message() const {
-  std::string out = fmt::format("Graph break in user code at {}\nGraph Break Reason: {}\nExplanation: {}", where.place(),
-                                title(), explanation());
+  std::string out = fmt::format("Graph break in user code at {}\nGraph Break Reason: {}\nExplanation: {}",
+                                where.place(), title(), explanation());
   for (const std::string& hint : hints()) out += "\nHint: " + hint;
   if (cause) out += fmt::format("\n  because of {} at {}", cause->title(), cause->where.place());
   for (auto caller = stack.rbegin(); caller != stack.rend(); ++caller)

@@ -25,7 +25,7 @@ struct Break {
   BreakReason reason = BreakReason::kUnknownCall;
   std::vector<std::string> args;  // fill {0} {1} {2}
   UserSpan where;
-  std::vector<UserSpan> stack;    // inlined callers, outermost first; empty at top level
+  std::vector<UserSpan> stack;         // inlined callers, outermost first; empty at top level
   std::shared_ptr<const Break> cause;  // SB206, SB403, SB404: the break inside the callee, loop or block
 
   std::string title() const;

@@ -18,9 +18,15 @@ Flow SymbolicInterpreter::binary_operator(const Instruction& instruction) {
   return push_outcome(binary_op(state_, instruction.arg, lhs, rhs));
 }
 
-Flow SymbolicInterpreter::unary_positive(const Instruction&) { return push_outcome(unary_op(state_, '+', pop())); }
-Flow SymbolicInterpreter::unary_negative(const Instruction&) { return push_outcome(unary_op(state_, '-', pop())); }
-Flow SymbolicInterpreter::unary_invert(const Instruction&) { return push_outcome(unary_op(state_, '~', pop())); }
+Flow SymbolicInterpreter::unary_positive(const Instruction&) {
+  return push_outcome(unary_op(state_, '+', pop()));
+}
+Flow SymbolicInterpreter::unary_negative(const Instruction&) {
+  return push_outcome(unary_op(state_, '-', pop()));
+}
+Flow SymbolicInterpreter::unary_invert(const Instruction&) {
+  return push_outcome(unary_op(state_, '~', pop()));
+}
 Flow SymbolicInterpreter::unary_not(const Instruction&) { return push_outcome(logical_not(state_, pop())); }
 
 Flow SymbolicInterpreter::compare_operator(const Instruction& instruction) {
@@ -45,7 +51,8 @@ Flow SymbolicInterpreter::contains_operator(const Instruction& instruction) {
   return Flow();
 }
 
-// --- building --------------------------------------------------------------------------------------------------------------
+// --- building
+// --------------------------------------------------------------------------------------------------------------
 
 Flow SymbolicInterpreter::build_tuple(const Instruction& instruction) {
   push(std::make_shared<SequenceValue>(ValueKind::kTuple, pop_many(static_cast<size_t>(instruction.arg))));
@@ -68,7 +75,8 @@ Flow SymbolicInterpreter::build_set(const Instruction& instruction) {
 Flow SymbolicInterpreter::build_map(const Instruction& instruction) {
   std::vector<ValueRef> items = pop_many(2 * static_cast<size_t>(instruction.arg));
   ValueRef dict = std::make_shared<DictValue>();
-  for (size_t i = 0; i < items.size(); i += 2) SUTURE_CAPTURE_VOID(set_item(state_, dict, items[i], items[i + 1]));
+  for (size_t i = 0; i < items.size(); i += 2)
+    SUTURE_CAPTURE_VOID(set_item(state_, dict, items[i], items[i + 1]));
   push(std::move(dict));
   return Flow();
 }
@@ -159,25 +167,28 @@ Flow SymbolicInterpreter::dict_update_handler(const Instruction& instruction) {
   return Flow();
 }
 
-// --- taking apart --------------------------------------------------------------------------------------------------------------
+// --- taking apart
+// --------------------------------------------------------------------------------------------------------------
 
 Flow SymbolicInterpreter::unpack_sequence(const Instruction& instruction) {
   ValueRef sequence = pop();
   SUTURE_CAPTURE(items, all_items(state_, sequence));
   if (static_cast<int>(items.size()) != instruction.arg) {
-    return state_.make_break(BreakReason::kWouldRaise,
-                             {fmt::format("{} values are unpacked into {} names", items.size(), instruction.arg)});
+    return state_.make_break(BreakReason::kWouldRaise, {fmt::format("{} values are unpacked into {} names",
+                                                                    items.size(), instruction.arg)});
   }
   for (auto item = items.rbegin(); item != items.rend(); ++item) push(std::move(*item));
   return Flow();
 }
 
 Flow SymbolicInterpreter::unpack_ex(const Instruction& instruction) {
-  const size_t before = static_cast<size_t>(instruction.arg & 255), after = static_cast<size_t>(instruction.arg >> 8);
+  const size_t before = static_cast<size_t>(instruction.arg & 255),
+               after = static_cast<size_t>(instruction.arg >> 8);
   ValueRef sequence = pop();
   SUTURE_CAPTURE(items, all_items(state_, sequence));
   if (items.size() < before + after)
-    return state_.make_break(BreakReason::kWouldRaise, {fmt::format("{} values are too few to unpack", items.size())});
+    return state_.make_break(BreakReason::kWouldRaise,
+                             {fmt::format("{} values are too few to unpack", items.size())});
   for (size_t i = 0; i < after; ++i) push(items[items.size() - 1 - i]);
   const auto middle = items.begin() + static_cast<long>(before);
   push(std::make_shared<SequenceValue>(
@@ -195,14 +206,16 @@ Flow SymbolicInterpreter::get_len(const Instruction&) {
 // Only values whose type says it all; others are left to Python.
 Flow SymbolicInterpreter::match_sequence(const Instruction&) {
   const ValueRef& subject = peek(1);
-  if (subject->kind == ValueKind::kUnknown || subject->kind == ValueKind::kInstance) return state_.unknown_break(subject);
+  if (subject->kind == ValueKind::kUnknown || subject->kind == ValueKind::kInstance)
+    return state_.unknown_break(subject);
   push(state_.boolean(as_tuple_or_list(subject) || as_range(subject)));
   return Flow();
 }
 
 Flow SymbolicInterpreter::match_mapping(const Instruction&) {
   const ValueRef& subject = peek(1);
-  if (subject->kind == ValueKind::kUnknown || subject->kind == ValueKind::kInstance) return state_.unknown_break(subject);
+  if (subject->kind == ValueKind::kUnknown || subject->kind == ValueKind::kInstance)
+    return state_.unknown_break(subject);
   push(state_.boolean(as_dict(subject) != nullptr));
   return Flow();
 }

@@ -1,7 +1,8 @@
 // Handlers: calls and the making of functions.
 //
-// CPython 3.11 calls with [NULL, callable, args] or [method, self, args] on the stack; KW_NAMES before PRECALL names the
-// last arguments. Capture pushes the first form only, but comprehensions are called as [function, iterator].
+// CPython 3.11 calls with [NULL, callable, args] or [method, self, args] on the stack; KW_NAMES before
+// PRECALL names the last arguments. Capture pushes the first form only, but comprehensions are called as
+// [function, iterator].
 #include <fmt/format.h>
 
 #include "capture/symbolic_interpreter.h"
@@ -23,14 +24,16 @@ void move_keywords(CallArguments& args, const ValueRef& names) {
   if (!tuple) return;
   const size_t first = args.positional.size() - tuple->items.size();
   for (size_t i = 0; i < tuple->items.size(); ++i) {
-    args.keyword.emplace_back(PyUnicode_AsUTF8(as_constant(tuple->items[i])->object.get()), args.positional[first + i]);
+    args.keyword.emplace_back(PyUnicode_AsUTF8(as_constant(tuple->items[i])->object.get()),
+                              args.positional[first + i]);
   }
   args.positional.resize(first);
 }
 
 bool is_bare_super(const ValueRef& callable, const CallArguments& args) {
   auto* constant = as_constant(callable);
-  return constant && constant->object.get() == reinterpret_cast<PyObject*>(&PySuper_Type) && args.positional.empty();
+  return constant && constant->object.get() == reinterpret_cast<PyObject*>(&PySuper_Type) &&
+         args.positional.empty();
 }
 
 }  // namespace
@@ -80,7 +83,8 @@ Flow SymbolicInterpreter::call_function_ex(const Instruction& instruction) {
     if (!dict) return state_.unknown_break(keywords);
     SUTURE_CAPTURE_VOID(state_.materialize(keywords));
     for (const auto& [key, value] : dict->items) {
-      if (!PyUnicode_Check(key.get())) return state_.make_break(BreakReason::kWouldRaise, {"A keyword is not a string"});
+      if (!PyUnicode_Check(key.get()))
+        return state_.make_break(BreakReason::kWouldRaise, {"A keyword is not a string"});
       args.keyword.emplace_back(PyUnicode_AsUTF8(key.get()), value);
     }
   }
@@ -96,7 +100,8 @@ Flow SymbolicInterpreter::make_function(const Instruction& instruction) {
   function->has_annotations = (instruction.arg & 4) != 0;
   if (instruction.arg & 2) {
     ValueRef defaults = pop();
-    for (const auto& [key, value] : as_dict(defaults)->items) function->kwdefaults.emplace_back(PyUnicode_AsUTF8(key.get()), value);
+    for (const auto& [key, value] : as_dict(defaults)->items)
+      function->kwdefaults.emplace_back(PyUnicode_AsUTF8(key.get()), value);
   }
   if (instruction.arg & 1) function->defaults = as_tuple(pop())->items;
   function->globals = frame_.globals;

@@ -9,7 +9,8 @@ namespace {
 
 // A break at a jump names the statement as the user wrote it.
 Failed at_jump(Failed failed) {
-  if (auto* reason = std::get_if<Break>(&failed.why); reason && reason->reason == BreakReason::kDataDependentBranch)
+  if (auto* reason = std::get_if<Break>(&failed.why);
+      reason && reason->reason == BreakReason::kDataDependentBranch)
     reason->args = {condition_text(reason->where)};
   return failed;
 }
@@ -21,11 +22,16 @@ Flow SymbolicInterpreter::nop(const Instruction&) { return Flow(); }
 Flow SymbolicInterpreter::back_jump(int target) {
   const int limit = state_.options.limits.max_unroll;
   if (++frame_.iterations[target] <= limit) return Flow::jump(target);
-  return state_.make_break(BreakReason::kLoopTooLong, {fmt::format("more than {}", limit), std::to_string(limit)});
+  return state_.make_break(BreakReason::kLoopTooLong,
+                           {fmt::format("more than {}", limit), std::to_string(limit)});
 }
 
-Flow SymbolicInterpreter::jump_forward(const Instruction& instruction) { return Flow::jump(instruction.target); }
-Flow SymbolicInterpreter::jump_backward(const Instruction& instruction) { return back_jump(instruction.target); }
+Flow SymbolicInterpreter::jump_forward(const Instruction& instruction) {
+  return Flow::jump(instruction.target);
+}
+Flow SymbolicInterpreter::jump_backward(const Instruction& instruction) {
+  return back_jump(instruction.target);
+}
 
 // keep: the value stays on the stack when the jump is taken (JUMP_IF_X_OR_POP).
 Flow SymbolicInterpreter::branch(bool jump_if, bool keep, const Instruction& instruction) {
@@ -39,10 +45,18 @@ Flow SymbolicInterpreter::branch(bool jump_if, bool keep, const Instruction& ins
   return Flow();
 }
 
-Flow SymbolicInterpreter::jump_if_false(const Instruction& instruction) { return branch(false, false, instruction); }
-Flow SymbolicInterpreter::jump_if_true(const Instruction& instruction) { return branch(true, false, instruction); }
-Flow SymbolicInterpreter::jump_if_false_or_pop(const Instruction& instruction) { return branch(false, true, instruction); }
-Flow SymbolicInterpreter::jump_if_true_or_pop(const Instruction& instruction) { return branch(true, true, instruction); }
+Flow SymbolicInterpreter::jump_if_false(const Instruction& instruction) {
+  return branch(false, false, instruction);
+}
+Flow SymbolicInterpreter::jump_if_true(const Instruction& instruction) {
+  return branch(true, false, instruction);
+}
+Flow SymbolicInterpreter::jump_if_false_or_pop(const Instruction& instruction) {
+  return branch(false, true, instruction);
+}
+Flow SymbolicInterpreter::jump_if_true_or_pop(const Instruction& instruction) {
+  return branch(true, true, instruction);
+}
 
 Flow SymbolicInterpreter::branch_none(bool jump_if_none, const Instruction& instruction) {
   SUTURE_CAPTURE(none, is_same(state_, pop(), state_.none()));
@@ -50,10 +64,15 @@ Flow SymbolicInterpreter::branch_none(bool jump_if_none, const Instruction& inst
   return instruction.target <= frame_.ip ? back_jump(instruction.target) : Flow::jump(instruction.target);
 }
 
-Flow SymbolicInterpreter::jump_if_none(const Instruction& instruction) { return branch_none(true, instruction); }
-Flow SymbolicInterpreter::jump_if_not_none(const Instruction& instruction) { return branch_none(false, instruction); }
+Flow SymbolicInterpreter::jump_if_none(const Instruction& instruction) {
+  return branch_none(true, instruction);
+}
+Flow SymbolicInterpreter::jump_if_not_none(const Instruction& instruction) {
+  return branch_none(false, instruction);
+}
 
-// --- loops ---------------------------------------------------------------------------------------------------------------------
+// --- loops
+// ---------------------------------------------------------------------------------------------------------------------
 
 Flow SymbolicInterpreter::get_iter(const Instruction& instruction) {
   ValueRef iterable = pop();
@@ -86,11 +105,13 @@ Flow SymbolicInterpreter::for_iter(const Instruction& instruction) {
   return Flow::jump(instruction.target);
 }
 
-// --- leaving --------------------------------------------------------------------------------------------------------------------
+// --- leaving
+// --------------------------------------------------------------------------------------------------------------------
 
 Flow SymbolicInterpreter::return_value(const Instruction&) { return Flow::leave(Flow::Kind::kReturn, pop()); }
 
-// The generator object exists already: inline_call made it. Execution goes on behind the POP_TOP that follows.
+// The generator object exists already: inline_call made it. Execution goes on behind the POP_TOP that
+// follows.
 Flow SymbolicInterpreter::return_generator(const Instruction&) {
   push(state_.none());
   return Flow();

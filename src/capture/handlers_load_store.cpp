@@ -8,9 +8,11 @@
 
 namespace suture {
 
-// --- locals -----------------------------------------------------------------------------------------------------------------
+// --- locals
+// -----------------------------------------------------------------------------------------------------------------
 
-// Arguments of the captured frame become values when they are first read: what is never read is never guarded.
+// Arguments of the captured frame become values when they are first read: what is never read is never
+// guarded.
 Outcome SymbolicInterpreter::top_argument(int index) {
   const std::string& name = frame_.function().code.local_names[static_cast<size_t>(index)];
   const SourceId source = state_.source(SourceKind::kLocal, kNoSource, index, name);
@@ -34,7 +36,8 @@ Flow SymbolicInterpreter::load_fast(const Instruction& instruction) {
   if (!value) {
     return state_.make_break(
         BreakReason::kWouldRaise,
-        {fmt::format("Local variable '{}' has no value", frame_.function().code.local_names[static_cast<size_t>(instruction.arg)])});
+        {fmt::format("Local variable '{}' has no value",
+                     frame_.function().code.local_names[static_cast<size_t>(instruction.arg)])});
   }
   push(std::move(value));
   return Flow();
@@ -47,7 +50,8 @@ Flow SymbolicInterpreter::store_fast(const Instruction& instruction) {
 
 Flow SymbolicInterpreter::delete_fast(const Instruction& instruction) {
   SUTURE_CAPTURE(value, load_local(instruction.arg));
-  if (!value) return state_.make_break(BreakReason::kWouldRaise, {"A local variable without value is deleted"});
+  if (!value)
+    return state_.make_break(BreakReason::kWouldRaise, {"A local variable without value is deleted"});
   frame_.set_local(instruction.arg, nullptr);
   return Flow();
 }
@@ -57,7 +61,8 @@ Flow SymbolicInterpreter::load_const(const Instruction& instruction) {
   return Flow();
 }
 
-// --- globals ------------------------------------------------------------------------------------------------------------------
+// --- globals
+// ------------------------------------------------------------------------------------------------------------------
 
 Outcome SymbolicInterpreter::load_global(const std::string& name) {
   const bool own = frame_.globals.get() == function_globals(state_.input.function);
@@ -67,7 +72,8 @@ Outcome SymbolicInterpreter::load_global(const std::string& name) {
   }
   PyRef key = PyRef::steal(PyUnicode_InternFromString(name.c_str()));
   if (!own && frame_.globals_source == kNoSource)
-    return state_.make_break(BreakReason::kUnsupportedValue, {"`" + name + "`", "global of a function that cannot be guarded"});
+    return state_.make_break(BreakReason::kUnsupportedValue,
+                             {"`" + name + "`", "global of a function that cannot be guarded"});
   if (PyView object = PyDict_GetItemWithError(frame_.globals.get(), key.get())) {
     const SourceId source = own ? state_.source(SourceKind::kGlobal, kNoSource, -1, name)
                                 : state_.key_source(frame_.globals_source, key.get());
@@ -75,10 +81,12 @@ Outcome SymbolicInterpreter::load_global(const std::string& name) {
   }
   PyView builtins = function_builtins(state_.input.function);
   PyView object = PyDict_GetItemWithError(builtins, key.get());
-  if (!object) return state_.make_break(BreakReason::kWouldRaise, {fmt::format("Name '{}' is not defined", name)});
+  if (!object)
+    return state_.make_break(BreakReason::kWouldRaise, {fmt::format("Name '{}' is not defined", name)});
   Guard absent;
   absent.kind = GuardKind::kAbsent;
-  absent.source = own ? state_.source(SourceKind::kGlobalsOf, state_.source(SourceKind::kFunction, kNoSource)) : frame_.globals_source;
+  absent.source = own ? state_.source(SourceKind::kGlobalsOf, state_.source(SourceKind::kFunction, kNoSource))
+                      : frame_.globals_source;
   absent.object = key;
   state_.guard(std::move(absent));
   return state_.wrap(object, state_.source(SourceKind::kBuiltin, kNoSource, -1, name));
@@ -94,7 +102,8 @@ Flow SymbolicInterpreter::load_global(const Instruction& instruction) {
 Flow SymbolicInterpreter::store_global(const Instruction& instruction) {
   const std::string name = name_at(instruction.arg);
   if (frame_.globals.get() != function_globals(state_.input.function))
-    return state_.make_break(BreakReason::kUnsupportedMutation, {fmt::format("Global `{}` of another module is set", name)});
+    return state_.make_break(BreakReason::kUnsupportedMutation,
+                             {fmt::format("Global `{}` of another module is set", name)});
   ValueRef value = pop();
   for (auto& [written, old] : state_.global_writes) {
     if (written != name) continue;
@@ -105,9 +114,12 @@ Flow SymbolicInterpreter::store_global(const Instruction& instruction) {
   return Flow();
 }
 
-// --- cells ----------------------------------------------------------------------------------------------------------------------
+// --- cells
+// ----------------------------------------------------------------------------------------------------------------------
 
-CellValue* SymbolicInterpreter::cell_at(int index) { return as_cell(frame_.locals[static_cast<size_t>(index)]); }
+CellValue* SymbolicInterpreter::cell_at(int index) {
+  return as_cell(frame_.locals[static_cast<size_t>(index)]);
+}
 
 Flow SymbolicInterpreter::make_cell(const Instruction& instruction) {
   SUTURE_CAPTURE(value, load_local(instruction.arg));
@@ -121,7 +133,8 @@ Flow SymbolicInterpreter::copy_free_vars(const Instruction& instruction) {
     if (frame_.top) {
       PyView cell = PyTuple_GET_ITEM(function_closure(state_.input.function), static_cast<Py_ssize_t>(i));
       const std::string& name = frame_.function().code.local_names[first + i];
-      frame_.locals[first + i] = state_.cell_value_of(cell, state_.source(SourceKind::kCell, kNoSource, static_cast<int>(i), name));
+      frame_.locals[first + i] =
+          state_.cell_value_of(cell, state_.source(SourceKind::kCell, kNoSource, static_cast<int>(i), name));
     } else {
       frame_.locals[first + i] = frame_.closure[i];
     }
@@ -144,7 +157,8 @@ Flow SymbolicInterpreter::store_deref(const Instruction& instruction) {
     // Cells of inlined functions cannot be written from this frame's code.
     const SourceKind kind = state_.guards.sources[cell->source].kind;
     if (kind != SourceKind::kCell && kind != SourceKind::kContentsOf)
-      return state_.make_break(BreakReason::kUnsupportedMutation, {"A variable of an enclosing function is set"});
+      return state_.make_break(BreakReason::kUnsupportedMutation,
+                               {"A variable of an enclosing function is set"});
     cell->mutated = true;
     state_.mark_mutated(frame_.locals[static_cast<size_t>(instruction.arg)]);
   }
@@ -157,7 +171,8 @@ Flow SymbolicInterpreter::load_closure(const Instruction& instruction) {
   return push_outcome(load_local(instruction.arg));
 }
 
-// --- attributes and items ---------------------------------------------------------------------------------------------------------
+// --- attributes and items
+// ---------------------------------------------------------------------------------------------------------
 
 Flow SymbolicInterpreter::load_attr(const Instruction& instruction) {
   ValueRef object = pop();
@@ -201,7 +216,8 @@ Flow SymbolicInterpreter::delete_subscr(const Instruction&) {
   return Flow();
 }
 
-// --- imports: modules that are loaded already, and whose attributes are fixed ---------------------------------------------------------
+// --- imports: modules that are loaded already, and whose attributes are fixed
+// ---------------------------------------------------------
 
 Flow SymbolicInterpreter::import_name(const Instruction& instruction) {
   ValueRef from_list = pop();
@@ -214,7 +230,8 @@ Flow SymbolicInterpreter::import_name(const Instruction& instruction) {
   auto relative = state_.as_int(level);
   if (!module || !names || !relative || *relative != SymInt(0) || !is_frozen_module(module.get())) {
     PyErr_Clear();
-    return state_.make_break(BreakReason::kUnsupportedOpcode, {fmt::format("IMPORT_NAME (import of {})", name)});
+    return state_.make_break(BreakReason::kUnsupportedOpcode,
+                             {fmt::format("IMPORT_NAME (import of {})", name)});
   }
   push(state_.constant(module));
   return Flow();
@@ -229,7 +246,8 @@ Flow SymbolicInterpreter::load_assertion_error(const Instruction&) {
   return Flow();
 }
 
-// --- stack --------------------------------------------------------------------------------------------------------------------------
+// --- stack
+// --------------------------------------------------------------------------------------------------------------------------
 
 Flow SymbolicInterpreter::pop_top(const Instruction&) {
   pop();

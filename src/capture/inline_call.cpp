@@ -1,7 +1,7 @@
 // Inlining: a call of a Python function runs its bytecode over the argument values.
 //
-// A break inside stops the whole inlining: the call is then made by Python, and the reason names the callee (SB206) with
-// the inner break as its cause.
+// A break inside stops the whole inlining: the call is then made by Python, and the reason names the callee
+// (SB206) with the inner break as its cause.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace suture {
 namespace {
 
-constexpr int kVarArgs = 0x04, kVarKeywords = 0x08, kGeneratorFlag = 0x20, kCoroutine = 0x80, kAsyncGenerator = 0x200;
+constexpr int kVarArgs = 0x04, kVarKeywords = 0x08, kGeneratorFlag = 0x20, kCoroutine = 0x80,
+              kAsyncGenerator = 0x200;
 
 Break type_error(CaptureState& state, const Function& function, const std::string& what) {
   return state.make_break(BreakReason::kWouldRaise, {fmt::format("{}() {}", function.code.name, what)});
@@ -22,7 +23,12 @@ Break type_error(CaptureState& state, const Function& function, const std::strin
 class Binder {
  public:
   Binder(CaptureState& state, const FunctionValue& function, const Function& code, const CallArguments& args)
-      : state_(state), function_(function), code_(code.code), decoded_(code), args_(args), locals_(code_.local_names.size()) {}
+      : state_(state),
+        function_(function),
+        code_(code.code),
+        decoded_(code),
+        args_(args),
+        locals_(code_.local_names.size()) {}
 
   Captured<std::vector<ValueRef>> bind() {
     SUTURE_CAPTURE_VOID(bind_positional());
@@ -42,7 +48,9 @@ class Binder {
           ValueKind::kTuple,
           std::vector<ValueRef>(args_.positional.begin() + static_cast<long>(count), args_.positional.end()));
     } else if (args_.positional.size() > count) {
-      return type_error(state_, decoded_, fmt::format("takes {} positional arguments but {} were given", count, args_.positional.size()));
+      return type_error(
+          state_, decoded_,
+          fmt::format("takes {} positional arguments but {} were given", count, args_.positional.size()));
     }
     return Unit{};
   }
@@ -59,7 +67,8 @@ class Binder {
       const auto slot = std::find(first, last, name);
       if (slot != last) {
         ValueRef& local = locals_[static_cast<size_t>(slot - code_.local_names.begin())];
-        if (local) return type_error(state_, decoded_, fmt::format("got multiple values for argument '{}'", name));
+        if (local)
+          return type_error(state_, decoded_, fmt::format("got multiple values for argument '{}'", name));
         local = value;
       } else if (rest) {
         rest->items.emplace_back(PyRef::steal(PyUnicode_InternFromString(name.c_str())), value);
@@ -81,7 +90,8 @@ class Binder {
         for (const auto& [name, value] : function_.kwdefaults)
           if (name == code_.local_names[i]) locals_[i] = value;
       }
-      if (!locals_[i]) return type_error(state_, decoded_, fmt::format("missing argument '{}'", code_.local_names[i]));
+      if (!locals_[i])
+        return type_error(state_, decoded_, fmt::format("missing argument '{}'", code_.local_names[i]));
     }
     return Unit{};
   }
@@ -94,17 +104,21 @@ class Binder {
   std::vector<ValueRef> locals_;
 };
 
-// What the caller's log shows for a break inside a callee. An unknown function is named itself: the wrapper says nothing new.
+// What the caller's log shows for a break inside a callee. An unknown function is named itself: the wrapper
+// says nothing new.
 Break callee_break(CaptureState& state, const std::string& callee, Break inner) {
-  if (inner.cause) return inner;  // wrapped already by a deeper call: keep one wrapper, the outermost call site
+  if (inner.cause)
+    return inner;  // wrapped already by a deeper call: keep one wrapper, the outermost call site
   auto cause = std::make_shared<Break>(inner);
-  Break out = state.make_break(BreakReason::kCalleeBreaks, {callee, fmt::format("{} at {}", inner.title(), inner.where.place())});
+  Break out = state.make_break(BreakReason::kCalleeBreaks,
+                               {callee, fmt::format("{} at {}", inner.title(), inner.where.place())});
   out.cause = std::move(cause);
   return out;
 }
 
 bool is_active(const CaptureState& state, PyView code) {
-  return std::any_of(state.active.begin(), state.active.end(), [&](const ActiveCall& call) { return call.code == code; });
+  return std::any_of(state.active.begin(), state.active.end(),
+                     [&](const ActiveCall& call) { return call.code == code; });
 }
 
 Outcome run_inlined(CaptureState& state, Activation& frame, const std::string& callee) {
@@ -114,7 +128,8 @@ Outcome run_inlined(CaptureState& state, Activation& frame, const std::string& c
   state.active.pop_back();
   state.set_place(call_site);
   if (flow.kind == Flow::Kind::kReturn) return std::move(flow.value);
-  if (flow.kind != Flow::Kind::kFailed) return Error::internal("capture", "a function that is no generator yielded");
+  if (flow.kind != Flow::Kind::kFailed)
+    return Error::internal("capture", "a function that is no generator yielded");
   if (auto* error = std::get_if<Error>(&flow.failure)) return std::move(*error);
   Break inner = std::get<Break>(std::move(flow.failure));
   if (state.inlining()) return inner;
@@ -127,7 +142,8 @@ Outcome inline_call(CaptureState& state, FunctionValue& function, const CallArgu
   SUTURE_CAPTURE_VOID(state.resolve_function(function));
   SUTURE_CAPTURE(decoded, state.decode(function.code.get()));
   const CodeView& code = decoded->function.code;
-  if (code.flags & (kCoroutine | kAsyncGenerator)) return state.make_break(BreakReason::kGenerator, {"`" + code.qualname + "`"});
+  if (code.flags & (kCoroutine | kAsyncGenerator))
+    return state.make_break(BreakReason::kGenerator, {"`" + code.qualname + "`"});
   if (is_active(state, function.code.get()) || function.code.get() == function_code(state.input.function))
     return state.make_break(BreakReason::kRecursion, {"`" + code.qualname + "`"});
   const int limit = state.options.limits.max_inline_depth;

@@ -45,7 +45,8 @@ Outcome constant_iterator(CaptureState& state, PyView o) {
 
 Outcome array_iterator(CaptureState& state, const ValueRef& array) {
   const TensorType& type = state.type_of(*as_array(array));
-  const bool few = type.rank() > 0 && type.shape[0].constant().value_or(INT64_MAX) <= state.options.limits.max_unroll;
+  const bool few =
+      type.rank() > 0 && type.shape[0].constant().value_or(INT64_MAX) <= state.options.limits.max_unroll;
   if (!few && type.rank() > 0) return ValueRef(iterator_of(Of::kOpaque, array));
   std::vector<ValueRef> items;
   SUTURE_CAPTURE_VOID(array_items(state, array, items));
@@ -97,7 +98,9 @@ Outcome next_of_range(CaptureState& state, IteratorValue& iterator) {
   auto* range = as_range(iterator.subject);
   SUTURE_CAPTURE(length, length_of(state, iterator.subject));
   auto count = length.constant();
-  if (!count) return state.make_break(BreakReason::kDataDependentLoop, {"the size " + state.graph.env.names_to_text(length)});
+  if (!count)
+    return state.make_break(BreakReason::kDataDependentLoop,
+                            {"the size " + state.graph.env.names_to_text(length)});
   if (static_cast<int64_t>(iterator.next) >= *count) return ValueRef();
   return state.python_int(range->start + SymInt(static_cast<int64_t>(iterator.next++)) * range->step);
 }
@@ -170,10 +173,12 @@ std::optional<int64_t> items_left(CaptureState& state, const IteratorValue& it) 
   if (it.exhausted) return 0;
   switch (it.of) {
     case Of::kItems: return static_cast<int64_t>(it.remaining.size()) - next;
-    case Of::kList: return std::max<int64_t>(0, static_cast<int64_t>(as_tuple_or_list(it.subject)->items.size()) - next);
+    case Of::kList:
+      return std::max<int64_t>(0, static_cast<int64_t>(as_tuple_or_list(it.subject)->items.size()) - next);
     case Of::kRange: {
       auto* range = as_range(it.subject);
-      if (!range->start.is_constant() || !range->stop.is_constant() || !range->step.is_constant()) return std::nullopt;
+      if (!range->start.is_constant() || !range->stop.is_constant() || !range->step.is_constant())
+        return std::nullopt;
       auto length = length_of(state, it.subject);
       if (!is_value(length)) return std::nullopt;
       return std::max<int64_t>(0, *std::get<SymInt>(length).constant() - next);

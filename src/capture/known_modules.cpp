@@ -20,11 +20,13 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Builtins without effects; `sum`, `min` and the like are here for constants only, arrays go through builtins_calls.cpp.
+// Builtins without effects; `sum`, `min` and the like are here for constants only, arrays go through
+// builtins_calls.cpp.
 constexpr std::array<std::string_view, 34> kPureBuiltins = {
-    "abs",   "all",   "any",   "ascii", "bin",   "bool",    "bytes", "chr",   "complex", "divmod", "float", "format",
-    "hash",  "hex",   "int",   "len",   "list",  "max",     "min",   "oct",   "ord",     "pow",    "range", "repr",
-    "round", "slice", "sorted", "str",  "sum",   "tuple",   "dict",  "set",   "frozenset", "callable"};
+    "abs",    "all",   "any",    "ascii", "bin",   "bool",      "bytes",   "chr",   "complex",
+    "divmod", "float", "format", "hash",  "hex",   "int",       "len",     "list",  "max",
+    "min",    "oct",   "ord",    "pow",   "range", "repr",      "round",   "slice", "sorted",
+    "str",    "sum",   "tuple",  "dict",  "set",   "frozenset", "callable"};
 // Modules whose builtin functions are functions of their arguments.
 constexpr std::array<std::string_view, 4> kPureModules = {"math", "cmath", "_operator", "_struct"};
 
@@ -46,7 +48,7 @@ std::string module_name(PyView module) {
 
 bool is_frozen_module(PyView module) {
   const std::string name = module_name(module);
-  static constexpr std::array<std::string_view, 8> kFrozen = {"numpy",     "math",     "cmath", "operator",
+  static constexpr std::array<std::string_view, 8> kFrozen = {"numpy",     "math",     "cmath",  "operator",
                                                               "functools", "builtins", "suture", "itertools"};
   return is_one_of(name, kFrozen) || name.starts_with("numpy.");
 }
@@ -69,7 +71,8 @@ bool is_numpy_dtype(PyView object) {
 }
 
 bool is_plain_immutable(PyView object) {
-  if (object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented || PyBool_Check(object)) return true;
+  if (object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented || PyBool_Check(object))
+    return true;
   if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) return true;
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) return true;
   if (PyFrozenSet_CheckExact(object) || PySlice_Check(object) || PyRange_Check(object)) return true;

@@ -1,7 +1,8 @@
 // Objects of modules that capture knows by name: NumPy, math, functools, Suture itself.
 //
-// Attributes of these modules are taken as constants without a guard per attribute: replacing np.sin in a running program
-// is outside what capture follows; the module object itself is guarded where the user's code names it.
+// Attributes of these modules are taken as constants without a guard per attribute: replacing np.sin in a
+// running program is outside what capture follows; the module object itself is guarded where the user's code
+// names it.
 #pragma once
 
 #include <string>
@@ -18,10 +19,11 @@ inline PyView numpy_object(std::string_view name) { return module_object("numpy"
 std::string module_name(PyView module);
 // Modules whose attributes never change while a program runs.
 bool is_frozen_module(PyView module);
-// Builtin functions and classes that may be called during capture when all arguments are constants: they have no effects
-// and depend on nothing but their arguments.
+// Builtin functions and classes that may be called during capture when all arguments are constants: they have
+// no effects and depend on nothing but their arguments.
 bool is_pure_callable(PyView callable);
-// Types whose instances are immutable and run no user code when read: their attributes and methods may be asked for real.
+// Types whose instances are immutable and run no user code when read: their attributes and methods may be
+// asked for real.
 bool is_plain_immutable(PyView object);
 bool is_numpy_dtype(PyView object);
 // `_suture_disable` or `_suture_graph_break` set on a function object.

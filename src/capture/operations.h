@@ -1,7 +1,8 @@
 // Operations: what Python's operators, attribute access, subscripts, iteration and calls do to values.
 //
-// Every function either does exactly what Python would do to the objects the values stand for, or returns the Break that
-// leaves the instruction to Python. Nothing here knows bytecode; handlers_*.cpp map opcodes to these.
+// Every function either does exactly what Python would do to the objects the values stand for, or returns the
+// Break that leaves the instruction to Python. Nothing here knows bytecode; handlers_*.cpp map opcodes to
+// these.
 #pragma once
 
 #include <string>
@@ -11,8 +12,9 @@
 namespace suture {
 
 // --- operators (python_operators.cpp) ---
-Outcome binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs);  // BINARY_OP numbers, 13+ in place
-Outcome unary_op(CaptureState& state, char op, const ValueRef& operand);                   // '-' '+' '~'
+Outcome binary_op(CaptureState& state, int op, const ValueRef& lhs,
+                  const ValueRef& rhs);                                   // BINARY_OP numbers, 13+ in place
+Outcome unary_op(CaptureState& state, char op, const ValueRef& operand);  // '-' '+' '~'
 Outcome compare_op(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs);
 Captured<bool> contains(CaptureState& state, const ValueRef& container, const ValueRef& item);
 Captured<bool> is_same(CaptureState& state, const ValueRef& a, const ValueRef& b);
@@ -24,20 +26,24 @@ bool is_python_number(CaptureState& state, const ValueRef& value);
 
 // --- attributes (attributes.cpp) ---
 Outcome get_attribute(CaptureState& state, const ValueRef& object, const std::string& name);
-Captured<Unit> set_attribute(CaptureState& state, const ValueRef& object, const std::string& name, const ValueRef& value);
+Captured<Unit> set_attribute(CaptureState& state, const ValueRef& object, const std::string& name,
+                             const ValueRef& value);
 // The method `name` of an instance's class, bound to it, or null when the class has none (special methods).
 Outcome class_method(CaptureState& state, const ValueRef& object, const std::string& name);
 
 // --- containers (containers.cpp, container_methods.cpp) ---
 Outcome get_item(CaptureState& state, const ValueRef& container, const ValueRef& index);
-Captured<Unit> set_item(CaptureState& state, const ValueRef& container, const ValueRef& index, const ValueRef& value);
+Captured<Unit> set_item(CaptureState& state, const ValueRef& container, const ValueRef& index,
+                        const ValueRef& value);
 Captured<Unit> delete_item(CaptureState& state, const ValueRef& container, const ValueRef& index);
 Captured<SymInt> length_of(CaptureState& state, const ValueRef& value);
 Captured<Unit> dict_store(CaptureState& state, DictValue& dict, PyView key, const ValueRef& value);
-Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const ValueRef& other, bool refuse_duplicates);
+Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const ValueRef& other,
+                          bool refuse_duplicates);
 Captured<Unit> list_extend(CaptureState& state, const ValueRef& list, const ValueRef& iterable);
 bool has_builtin_method(const ValueRef& self, const std::string& name);
-Outcome call_builtin_method(CaptureState& state, const ValueRef& self, const std::string& name, const CallArguments& args);
+Outcome call_builtin_method(CaptureState& state, const ValueRef& self, const std::string& name,
+                            const CallArguments& args);
 void touch(CaptureState& state, const ValueRef& container);  // remembers a write to an existing container
 
 // --- iteration (iteration.cpp) ---

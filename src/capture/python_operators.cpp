@@ -1,9 +1,11 @@
 // Python's operators on values: dispatch by kind, array operands go to numpy_calls.
 //
 // How it works
-//   1. An array operand (or a Python float computed in the graph): NumPy's rules, array_binary_op. Two Python numbers keep
+//   1. An array operand (or a Python float computed in the graph): NumPy's rules, array_binary_op. Two Python
+//   numbers keep
 //      Python's rules: only those operators are captured whose result NumPy's kernel and Python agree on.
-//   2. Symbolic ints: arithmetic on SymInt; comparisons ask the ShapeEnv, whose answer becomes a guard. What SymInt cannot
+//   2. Symbolic ints: arithmetic on SymInt; comparisons ask the ShapeEnv, whose answer becomes a guard. What
+//   SymInt cannot
 //      express fixes the value.
 //   3. Constants: the real operation on the real objects, for types whose operators run no user code.
 //   4. Containers: concatenation, repetition, comparison item by item.
@@ -21,17 +23,29 @@
 namespace suture {
 namespace {
 
-enum BinaryOp { kAddOp = 0, kAndOp = 1, kFloorDivideOp = 2, kMatmulOp = 4, kMultiplyOp = 5, kRemainderOp = 6, kOrOp = 7,
-                kPowerOp = 8, kSubtractOp = 10, kTrueDivideOp = 11, kInPlace = 13 };
+enum BinaryOp {
+  kAddOp = 0,
+  kAndOp = 1,
+  kFloorDivideOp = 2,
+  kMatmulOp = 4,
+  kMultiplyOp = 5,
+  kRemainderOp = 6,
+  kOrOp = 7,
+  kPowerOp = 8,
+  kSubtractOp = 10,
+  kTrueDivideOp = 11,
+  kInPlace = 13
+};
 
-constexpr std::array<const char*, 13> kSymbols = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
+constexpr std::array<const char*, 13> kSymbols = {"+", "&",  "//", "<<", "@", "*", "%",
+                                                  "|", "**", ">>", "-",  "/", "^"};
 
 using NumberFunction = PyObject* (*)(PyObject*, PyObject*);
 PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 constexpr std::array<NumberFunction, 13> kFunctions = {
-    PyNumber_Add,       PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply, PyNumber_Multiply,
-    PyNumber_Remainder, PyNumber_Or,  power,                PyNumber_Rshift, PyNumber_Subtract,       PyNumber_TrueDivide,
-    PyNumber_Xor};
+    PyNumber_Add,      PyNumber_And,        PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply,
+    PyNumber_Multiply, PyNumber_Remainder,  PyNumber_Or,          power,           PyNumber_Rshift,
+    PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
 
 bool is_weak_array(CaptureState& state, const ValueRef& value) {
   auto* array = as_array(value);
@@ -52,7 +66,8 @@ Break scalar_math(CaptureState& state, const std::string& what) {
 // Turns the pending exception of a failed real operation into the break that lets Python raise it again.
 Failed raises(CaptureState& state) {
   const std::string text = pending_exception_text();
-  const bool fatal = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
+  const bool fatal =
+      PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
   if (fatal) return Failed{Error::python("capture")};
   PyErr_Clear();
   return Failed{state.make_break(BreakReason::kWouldRaise, {text})};
@@ -66,15 +81,19 @@ bool is_costly(int op, PyView a, PyView b) {
     const long long exponent = PyLong_AsLongLongAndOverflow(b, &overflow);
     return overflow != 0 || exponent > 4096;
   }
-  if (op == kMultiplyOp && (PyUnicode_Check(a) || PyUnicode_Check(b) || PyBytes_Check(a) || PyBytes_Check(b))) {
-    const long long count = PyLong_Check(a) ? PyLong_AsLongLong(a) : PyLong_Check(b) ? PyLong_AsLongLong(b) : 0;
+  if (op == kMultiplyOp &&
+      (PyUnicode_Check(a) || PyUnicode_Check(b) || PyBytes_Check(a) || PyBytes_Check(b))) {
+    const long long count = PyLong_Check(a)   ? PyLong_AsLongLong(a)
+                            : PyLong_Check(b) ? PyLong_AsLongLong(b)
+                                              : 0;
     return count > 65536;
   }
   return false;
 }
 
 Outcome constant_binary_op(CaptureState& state, int op, PyView a, PyView b) {
-  if (is_costly(op, a, b)) return scalar_math(state, fmt::format("{} of large constants", kSymbols[static_cast<size_t>(op)]));
+  if (is_costly(op, a, b))
+    return scalar_math(state, fmt::format("{} of large constants", kSymbols[static_cast<size_t>(op)]));
   PyRef result = PyRef::steal(kFunctions[static_cast<size_t>(op)](a, b));
   if (!result) return raises(state);
   return state.literal(result);
@@ -95,7 +114,8 @@ std::optional<SymInt> sym_binary_op(CaptureState& state, int op, const SymInt& a
 
 ValueRef graph_number(CaptureState& state, const ValueRef& value) {
   auto node = state.node_of(value);
-  return std::holds_alternative<NodeId>(node) ? std::make_shared<ArrayValue>(std::get<NodeId>(node)) : nullptr;
+  return std::holds_alternative<NodeId>(node) ? std::make_shared<ArrayValue>(std::get<NodeId>(node))
+                                              : nullptr;
 }
 
 bool is_float_constant(const ValueRef& value) {
@@ -106,7 +126,8 @@ bool is_float_constant(const ValueRef& value) {
 // At least one operand is a SymInt, the other an int, a float or a SymInt.
 Outcome symbolic_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
   const bool with_float = is_float_constant(lhs) || is_float_constant(rhs);
-  const bool as_float = op == kTrueDivideOp || (with_float && (op == kAddOp || op == kSubtractOp || op == kMultiplyOp));
+  const bool as_float =
+      op == kTrueDivideOp || (with_float && (op == kAddOp || op == kSubtractOp || op == kMultiplyOp));
   if (as_float) {  // a Python float that depends on a size: computed in the graph
     ValueRef a = graph_number(state, lhs), b = graph_number(state, rhs);
     if (a && b) return array_binary_op(state, op, a, b);
@@ -122,8 +143,10 @@ Outcome symbolic_binary_op(CaptureState& state, int op, const ValueRef& lhs, con
 
 // Two Python numbers of which at least one lives in the graph.
 Outcome weak_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
-  if (op == kAddOp || op == kSubtractOp || op == kMultiplyOp || op == kTrueDivideOp) return array_binary_op(state, op, lhs, rhs);
-  return scalar_math(state, fmt::format("`{}` on Python numbers that are known only at run time", kSymbols[static_cast<size_t>(op)]));
+  if (op == kAddOp || op == kSubtractOp || op == kMultiplyOp || op == kTrueDivideOp)
+    return array_binary_op(state, op, lhs, rhs);
+  return scalar_math(state, fmt::format("`{}` on Python numbers that are known only at run time",
+                                        kSymbols[static_cast<size_t>(op)]));
 }
 
 Outcome repeat(CaptureState& state, const SequenceValue& sequence, const ValueRef& count) {
@@ -134,7 +157,8 @@ Outcome repeat(CaptureState& state, const SequenceValue& sequence, const ValueRe
   if (times * static_cast<long long>(sequence.items.size()) > 4096)
     return scalar_math(state, "a sequence of more than 4096 items is built");
   std::vector<ValueRef> items;
-  for (long long i = 0; i < times; ++i) items.insert(items.end(), sequence.items.begin(), sequence.items.end());
+  for (long long i = 0; i < times; ++i)
+    items.insert(items.end(), sequence.items.begin(), sequence.items.end());
   return std::make_shared<SequenceValue>(sequence.kind, std::move(items));
 }
 
@@ -153,7 +177,8 @@ Outcome sequence_binary_op(CaptureState& state, int op, const ValueRef& lhs, con
     items.insert(items.end(), b->items.begin(), b->items.end());
     return std::make_shared<SequenceValue>(a->kind, std::move(items));
   }
-  if (plain == kMultiplyOp && (a || b) && !(op >= kInPlace && as_list(lhs))) return repeat(state, a ? *a : *b, a ? rhs : lhs);
+  if (plain == kMultiplyOp && (a || b) && !(op >= kInPlace && as_list(lhs)))
+    return repeat(state, a ? *a : *b, a ? rhs : lhs);
   if (plain == kOrOp && op < kInPlace && as_dict(lhs) && as_dict(rhs)) {
     auto merged = std::make_shared<DictValue>();
     merged->items = as_dict(lhs)->items;
@@ -167,28 +192,33 @@ Outcome sequence_binary_op(CaptureState& state, int op, const ValueRef& lhs, con
 }
 
 bool is_container(const ValueRef& v) {
-  return v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->kind == ValueKind::kDict || v->kind == ValueKind::kSet;
+  return v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->kind == ValueKind::kDict ||
+         v->kind == ValueKind::kSet;
 }
 
-// --- user classes -------------------------------------------------------------------------------------------------------
+// --- user classes
+// -------------------------------------------------------------------------------------------------------
 
-constexpr std::array<std::pair<const char*, const char*>, 13> kSpecialMethods = {{{"__add__", "__radd__"},
-                                                                                   {"__and__", "__rand__"},
-                                                                                   {"__floordiv__", "__rfloordiv__"},
-                                                                                   {"__lshift__", "__rlshift__"},
-                                                                                   {"__matmul__", "__rmatmul__"},
-                                                                                   {"__mul__", "__rmul__"},
-                                                                                   {"__mod__", "__rmod__"},
-                                                                                   {"__or__", "__ror__"},
-                                                                                   {"__pow__", "__rpow__"},
-                                                                                   {"__rshift__", "__rrshift__"},
-                                                                                   {"__sub__", "__rsub__"},
-                                                                                   {"__truediv__", "__rtruediv__"},
-                                                                                   {"__xor__", "__rxor__"}}};
+constexpr std::array<std::pair<const char*, const char*>, 13> kSpecialMethods = {
+    {{"__add__", "__radd__"},
+     {"__and__", "__rand__"},
+     {"__floordiv__", "__rfloordiv__"},
+     {"__lshift__", "__rlshift__"},
+     {"__matmul__", "__rmatmul__"},
+     {"__mul__", "__rmul__"},
+     {"__mod__", "__rmod__"},
+     {"__or__", "__ror__"},
+     {"__pow__", "__rpow__"},
+     {"__rshift__", "__rrshift__"},
+     {"__sub__", "__rsub__"},
+     {"__truediv__", "__rtruediv__"},
+     {"__xor__", "__rxor__"}}};
 
-// instance OP anything: the class's own method, when no in-place form exists and the right side cannot take precedence.
+// instance OP anything: the class's own method, when no in-place form exists and the right side cannot take
+// precedence.
 Outcome instance_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
-  if (!as_instance(lhs) || as_instance(rhs) || op >= kInPlace) return state.unknown_break(as_instance(lhs) ? lhs : rhs);
+  if (!as_instance(lhs) || as_instance(rhs) || op >= kInPlace)
+    return state.unknown_break(as_instance(lhs) ? lhs : rhs);
   SUTURE_CAPTURE(method, class_method(state, lhs, kSpecialMethods[static_cast<size_t>(op)].first));
   if (!method) return state.unknown_break(lhs);
   SUTURE_CAPTURE(result, call(state, method, {{rhs}, {}}));
@@ -207,7 +237,8 @@ Outcome binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueR
   const int plain = op % kInPlace;
   if (as_instance(lhs) || as_instance(rhs)) return instance_binary_op(state, op, lhs, rhs);
   if (as_array(lhs) || as_array(rhs)) {
-    if (is_python_number(state, lhs) && is_python_number(state, rhs)) return weak_binary_op(state, plain, lhs, rhs);
+    if (is_python_number(state, lhs) && is_python_number(state, rhs))
+      return weak_binary_op(state, plain, lhs, rhs);
     if (as_list(lhs) && op >= kInPlace) return state.unknown_break(lhs);
     SUTURE_CAPTURE_VOID(state.materialize(lhs));
     SUTURE_CAPTURE_VOID(state.materialize(rhs));
@@ -224,7 +255,8 @@ Outcome binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueR
 
 Outcome unary_op(CaptureState& state, char op, const ValueRef& operand) {
   if (as_array(operand)) {
-    if (is_weak_array(state, operand) && op == '~') return scalar_math(state, "`~` on a Python number known only at run time");
+    if (is_weak_array(state, operand) && op == '~')
+      return scalar_math(state, "`~` on a Python number known only at run time");
     return array_unary_op(state, op, operand);
   }
   if (auto* sym = as_sym_int(operand)) {
@@ -234,12 +266,15 @@ Outcome unary_op(CaptureState& state, char op, const ValueRef& operand) {
   auto* constant = as_constant(operand);
   if (!constant || !is_plain_immutable(constant->object.get())) return state.unknown_break(operand);
   PyView o = constant->object.get();
-  PyRef result = PyRef::steal(op == '-' ? PyNumber_Negative(o) : op == '+' ? PyNumber_Positive(o) : PyNumber_Invert(o));
+  PyRef result = PyRef::steal(op == '-'   ? PyNumber_Negative(o)
+                              : op == '+' ? PyNumber_Positive(o)
+                                          : PyNumber_Invert(o));
   if (!result) return raises(state);
   return state.constant(std::move(result));
 }
 
-// --- comparison ----------------------------------------------------------------------------------------------------------
+// --- comparison
+// ----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -267,7 +302,8 @@ Captured<bool> items_equal(CaptureState& state, const ValueRef& a, const ValueRe
   return truth(state, result);
 }
 
-Outcome compare_sequences(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs) {
+Outcome compare_sequences(CaptureState& state, const std::string& op, const ValueRef& lhs,
+                          const ValueRef& rhs) {
   SUTURE_CAPTURE_VOID(state.materialize(lhs));
   SUTURE_CAPTURE_VOID(state.materialize(rhs));
   const auto& a = as_tuple_or_list(lhs)->items;
@@ -299,9 +335,16 @@ bool compares_by_identity(const ValueRef& value) {
          (PyType_Check(o) && Py_IS_TYPE(o, &PyType_Type)) || PyFunction_Check(o);
 }
 
+// dtype == what NumPy can make a dtype of: classes, strings, other dtypes.
+bool is_dtype(const ValueRef& value) {
+  auto* constant = as_constant(value);
+  return constant && is_numpy_dtype(constant->object.get());
+}
+
 bool is_plain_constant(const ValueRef& value) {
   auto* constant = as_constant(value);
-  return constant && (is_plain_immutable(constant->object.get()) || PyAnySet_CheckExact(constant->object.get()));
+  return constant &&
+         (is_plain_immutable(constant->object.get()) || PyAnySet_CheckExact(constant->object.get()));
 }
 
 }  // namespace
@@ -324,14 +367,17 @@ Outcome compare_op(CaptureState& state, const std::string& op, const ValueRef& l
     auto a = state.as_int(lhs), b = state.as_int(rhs);
     if (a && b) return state.boolean(compare_symbols(state.graph.env, op, *a, *b));
     PyRef x = state.force_constant(lhs), y = state.force_constant(rhs);
-    if (x && y && is_python_scalar_constant(as_sym_int(lhs) ? rhs : lhs)) return compare_constants(state, op, x.get(), y.get());
+    if (x && y && is_python_scalar_constant(as_sym_int(lhs) ? rhs : lhs))
+      return compare_constants(state, op, x.get(), y.get());
     if (equality && is_plain_constant(as_sym_int(lhs) ? rhs : lhs)) return state.boolean(op == "!=");
     return state.unknown_break(as_sym_int(lhs) ? rhs : lhs);
   }
   if (is_plain_constant(lhs) && is_plain_constant(rhs))
     return compare_constants(state, op, as_constant(lhs)->object.get(), as_constant(rhs)->object.get());
-  if (equality && (compares_by_identity(lhs) || compares_by_identity(rhs)) && !as_instance(lhs) && !as_instance(rhs) &&
-      !as_unknown(lhs) && !as_unknown(rhs)) {
+  if (equality && (is_dtype(lhs) || is_dtype(rhs)) && as_constant(lhs) && as_constant(rhs))
+    return compare_constants(state, op, as_constant(lhs)->object.get(), as_constant(rhs)->object.get());
+  if (equality && (compares_by_identity(lhs) || compares_by_identity(rhs)) && !as_instance(lhs) &&
+      !as_instance(rhs) && !as_unknown(lhs) && !as_unknown(rhs)) {
     SUTURE_CAPTURE(same, is_same(state, lhs, rhs));
     return state.boolean(same == (op == "=="));
   }
@@ -380,7 +426,8 @@ namespace {
 // Two existing objects: the answer holds for this call and is guarded.
 std::optional<bool> is_same_object(CaptureState& state, const ValueRef& a, const ValueRef& b) {
   if (a->source == kNoSource || b->source == kNoSource) return std::nullopt;
-  PyView x = fetch(state.guards.sources, a->source, state.input), y = fetch(state.guards.sources, b->source, state.input);
+  PyView x = fetch(state.guards.sources, a->source, state.input),
+         y = fetch(state.guards.sources, b->source, state.input);
   if (!x || x != y) return std::nullopt;
   Guard g;
   g.kind = GuardKind::kSameObject;
@@ -418,7 +465,8 @@ Captured<bool> is_same(CaptureState& state, const ValueRef& a, const ValueRef& b
   return false;
 }
 
-// --- truth -----------------------------------------------------------------------------------------------------------------
+// --- truth
+// -----------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -426,8 +474,9 @@ Captured<bool> array_truth(CaptureState& state, const ValueRef& value) {
   const TensorType& type = state.type_of(*as_array(value));
   for (const SymInt& size : type.shape) {
     if (size.constant() == 1) continue;
-    return state.make_break(BreakReason::kWouldRaise,
-                            {fmt::format("The truth value of an array of shape {} is ambiguous or empty", type.str())});
+    return state.make_break(
+        BreakReason::kWouldRaise,
+        {fmt::format("The truth value of an array of shape {} is ambiguous or empty", type.str())});
   }
   return state.make_break(BreakReason::kDataDependentBranch, {"this condition"});
 }
@@ -470,7 +519,8 @@ Captured<bool> truth(CaptureState& state, const ValueRef& value) {
   }
   PyView o = as_constant(value)->object.get();
   if (PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return true;
-  if (!is_plain_immutable(o) && !PyAnySet_CheckExact(o) && !is_numpy_callable(o)) return state.unknown_break(value);
+  if (!is_plain_immutable(o) && !PyAnySet_CheckExact(o) && !is_numpy_callable(o))
+    return state.unknown_break(value);
   const int result = PyObject_IsTrue(o);
   if (result < 0) return raises(state);
   return result == 1;

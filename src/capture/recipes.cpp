@@ -17,7 +17,8 @@ RecipeId RecipeWriter::add(Recipe recipe) {
 
 RecipeId RecipeWriter::source(SourceId source) {
   for (size_t i = 0; i < out_.recipes.size(); ++i)
-    if (out_.recipes[i].kind == Recipe::Kind::kSource && out_.recipes[i].source == source) return static_cast<RecipeId>(i);
+    if (out_.recipes[i].kind == Recipe::Kind::kSource && out_.recipes[i].source == source)
+      return static_cast<RecipeId>(i);
   Recipe recipe;
   recipe.kind = Recipe::Kind::kSource;
   recipe.source = source;
@@ -97,7 +98,8 @@ std::optional<RecipeId> RecipeWriter::function(const ValueRef& value) {
   auto* function = as_function(value);
   if (function->function) return fail("a function that cannot be fetched again");
   if (function->has_annotations) return fail("a function made here has annotations");
-  if (function->globals_source != kNoSource && function->globals.get() != function_globals(state_.input.function))
+  if (function->globals_source != kNoSource &&
+      function->globals.get() != function_globals(state_.input.function))
     return fail("a function made by a function of another module");
   Recipe recipe;
   recipe.kind = Recipe::Kind::kFunction;
@@ -106,7 +108,8 @@ std::optional<RecipeId> RecipeWriter::function(const ValueRef& value) {
   recipe.children.push_back(source(state_.source(SourceKind::kGlobalsOf, self)));
   ValueRef none = state_.none();
   ValueRef defaults = none, kwdefaults = none;
-  if (!function->defaults.empty()) defaults = std::make_shared<SequenceValue>(ValueKind::kTuple, function->defaults);
+  if (!function->defaults.empty())
+    defaults = std::make_shared<SequenceValue>(ValueKind::kTuple, function->defaults);
   if (!function->kwdefaults.empty()) {
     auto dict = std::make_shared<DictValue>();
     for (const auto& [name, item] : function->kwdefaults)
@@ -139,14 +142,16 @@ std::optional<RecipeId> RecipeWriter::iterator(const ValueRef& value) {
   recipe.kind = Recipe::Kind::kIterator;
   const auto rest = [&](const std::vector<ValueRef>& items) {
     const size_t from = it.exhausted ? items.size() : std::min(it.next, items.size());
-    return std::make_shared<SequenceValue>(ValueKind::kTuple, std::vector<ValueRef>(items.begin() + static_cast<long>(from), items.end()));
+    return std::make_shared<SequenceValue>(
+        ValueKind::kTuple, std::vector<ValueRef>(items.begin() + static_cast<long>(from), items.end()));
   };
   switch (it.of) {
     case Of::kItems: return children(std::move(recipe), {rest(it.remaining)});
     case Of::kList:
       if (it.next == 0 && !it.exhausted) return children(std::move(recipe), {it.subject});
       if (as_list(it.subject)) return fail("an iterator over a list is half consumed");
-      if (!is_value(state_.materialize(it.subject))) return fail("an iterator over values that are not captured");
+      if (!is_value(state_.materialize(it.subject)))
+        return fail("an iterator over values that are not captured");
       return children(std::move(recipe), {rest(as_tuple(it.subject)->items)});
     case Of::kRange: {
       auto* range = as_range(it.subject);
@@ -162,7 +167,8 @@ std::optional<RecipeId> RecipeWriter::iterator(const ValueRef& value) {
   std::vector<ValueRef> parts = {state_.constant(PyRef::borrow(callable_for(it.of)))};
   if (it.of == Of::kMap || it.of == Of::kFilter) parts.push_back(it.subject);
   parts.insert(parts.end(), it.children.begin(), it.children.end());
-  if (it.of == Of::kEnumerate) parts.push_back(state_.python_int(it.counter + SymInt(static_cast<int64_t>(it.next))));
+  if (it.of == Of::kEnumerate)
+    parts.push_back(state_.python_int(it.counter + SymInt(static_cast<int64_t>(it.next))));
   return children(std::move(recipe), parts);
 }
 
@@ -216,8 +222,8 @@ std::optional<RecipeId> RecipeWriter::write_new(const ValueRef& value) {
     case ValueKind::kRange: {
       auto* range = as_range(value);
       recipe.kind = Recipe::Kind::kRange;
-      return children(std::move(recipe),
-                      {state_.python_int(range->start), state_.python_int(range->stop), state_.python_int(range->step)});
+      return children(std::move(recipe), {state_.python_int(range->start), state_.python_int(range->stop),
+                                          state_.python_int(range->step)});
     }
     case ValueKind::kIterator: return iterator(value);
     case ValueKind::kFunction: return function(value);
@@ -240,7 +246,8 @@ std::optional<RecipeId> RecipeWriter::write_new(const ValueRef& value) {
       auto& partial = static_cast<PartialValue&>(*value);
       if (!partial.keyword.empty()) return fail("a partial with keywords made here");
       recipe.kind = Recipe::Kind::kCall;
-      std::vector<ValueRef> parts = {state_.constant(PyRef::borrow(module_object("functools", "partial"))), partial.function};
+      std::vector<ValueRef> parts = {state_.constant(PyRef::borrow(module_object("functools", "partial"))),
+                                     partial.function};
       parts.insert(parts.end(), partial.positional.begin(), partial.positional.end());
       return children(std::move(recipe), parts);
     }

@@ -2,8 +2,10 @@
 //
 // Invariants
 //   - One value gives one recipe: objects that were one stay one.
-//   - What existed before the frame is fetched, never copied; what was changed in it is a side effect of its own.
-//   - A value that cannot be rebuilt (a running generator, a partly consumed list iterator) yields no recipe and a reason.
+//   - What existed before the frame is fetched, never copied; what was changed in it is a side effect of its
+//   own.
+//   - A value that cannot be rebuilt (a running generator, a partly consumed list iterator) yields no recipe
+//   and a reason.
 #pragma once
 
 #include <optional>

@@ -7,7 +7,8 @@
 namespace suture {
 namespace {
 
-bool add_effect(Capture& out, SideEffect::Kind kind, RecipeId target, std::optional<RecipeId> value, std::string name) {
+bool add_effect(Capture& out, SideEffect::Kind kind, RecipeId target, std::optional<RecipeId> value,
+                std::string name) {
   if (!value) return false;
   SideEffect effect;
   effect.kind = kind;
@@ -26,8 +27,11 @@ bool write_mutated(RecipeWriter& writer, const ValueRef& value, Capture& out) {
       if (!add_effect(out, Kind::kStoreAttr, target, writer.write(stored), name)) return false;
     return true;
   }
-  if (auto* cell = as_cell(value)) return add_effect(out, Kind::kStoreCell, target, writer.write(cell->contents), "");
-  const Kind kind = as_list(value) ? Kind::kListAssign : as_dict(value) ? Kind::kDictAssign : Kind::kSetAssign;
+  if (auto* cell = as_cell(value))
+    return add_effect(out, Kind::kStoreCell, target, writer.write(cell->contents), "");
+  const Kind kind = as_list(value)   ? Kind::kListAssign
+                    : as_dict(value) ? Kind::kDictAssign
+                                     : Kind::kSetAssign;
   return add_effect(out, kind, target, writer.write_contents(value), "");
 }
 
@@ -78,7 +82,8 @@ bool write_side_effects(CaptureState& state, RecipeWriter& writer, Capture& out)
 bool guard_side_effects(CaptureState& state) {
   for (const ValueRef& changed : state.mutated) {
     for (const ValueRef& other : state.known_values()) {
-      if (other != changed && other->kind == changed->kind) guard_pair(state, GuardKind::kNotSameObject, changed->source, other->source);
+      if (other != changed && other->kind == changed->kind)
+        guard_pair(state, GuardKind::kNotSameObject, changed->source, other->source);
     }
   }
   const std::vector<ValueRef> arrays = input_arrays(state);
@@ -89,7 +94,8 @@ bool guard_side_effects(CaptureState& state) {
     guard_flag(state, array->source, true);
     PyView object = fetch(state.guards.sources, array->source, state.input);
     for (const ValueRef& other : arrays) {
-      if (other == array || (written.contains(as_array(other)->node) && as_array(other)->node < node)) continue;
+      if (other == array || (written.contains(as_array(other)->node) && as_array(other)->node < node))
+        continue;
       PyView other_object = fetch(state.guards.sources, other->source, state.input);
       if (!object || !other_object || shares_memory_exact(object, other_object)) return false;
       guard_pair(state, GuardKind::kNoOverlap, array->source, other->source);
@@ -100,7 +106,8 @@ bool guard_side_effects(CaptureState& state) {
     const NodeId root = state.graph.storage_of(output);
     if (root == output || written.contains(root)) continue;
     for (const ValueRef& array : arrays)
-      if (as_array(array)->node == root) guard_flag(state, array->source, state.graph.node(root).type.writeable);
+      if (as_array(array)->node == root)
+        guard_flag(state, array->source, state.graph.node(root).type.writeable);
   }
   return true;
 }

@@ -13,13 +13,18 @@ std::string stripped(const std::string& text) {
 
 std::string raw_line(const UserSpan& where) {
   PyRef module = PyRef::steal(PyImport_ImportModule("linecache"));
-  PyRef line = module ? PyRef::steal(PyObject_CallMethod(module.get(), "getline", "si", where.file.c_str(), where.line)) : PyRef();
+  PyRef line =
+      module
+          ? PyRef::steal(PyObject_CallMethod(module.get(), "getline", "si", where.file.c_str(), where.line))
+          : PyRef();
   const char* text = line && PyUnicode_Check(line.get()) ? PyUnicode_AsUTF8(line.get()) : nullptr;
   if (!text) PyErr_Clear();
   return text ? text : "";
 }
 
-bool starts_with_word(const std::string& line, const std::string& word) { return line.rfind(word + " ", 0) == 0; }
+bool starts_with_word(const std::string& line, const std::string& word) {
+  return line.rfind(word + " ", 0) == 0;
+}
 
 }  // namespace
 
@@ -29,13 +34,17 @@ std::string condition_text(const UserSpan& where) {
   const std::string raw = raw_line(where);
   const std::string line = stripped(raw);
   if (line.empty()) return "this condition";
-  const bool has_columns = where.line == where.end_line && where.column >= 0 && where.end_column > where.column &&
+  const bool has_columns = where.line == where.end_line && where.column >= 0 &&
+                           where.end_column > where.column &&
                            where.end_column <= static_cast<int>(raw.size());
-  const std::string expression =
-      has_columns ? raw.substr(static_cast<size_t>(where.column), static_cast<size_t>(where.end_column - where.column)) : "";
+  const std::string expression = has_columns
+                                     ? raw.substr(static_cast<size_t>(where.column),
+                                                  static_cast<size_t>(where.end_column - where.column))
+                                     : "";
   for (const char* word : {"if", "elif", "while", "assert"}) {
     if (!starts_with_word(line, word)) continue;
-    return std::string(word) + " " + (expression.empty() ? stripped(line.substr(std::string(word).size())) : expression);
+    return std::string(word) + " " +
+           (expression.empty() ? stripped(line.substr(std::string(word).size())) : expression);
   }
   return expression.empty() ? line : expression;
 }

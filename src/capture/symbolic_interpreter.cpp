@@ -5,7 +5,7 @@
 namespace suture {
 namespace {
 
-constexpr int64_t kMostSteps = 200000;   // instructions of one capture, inlined ones included
+constexpr int64_t kMostSteps = 200000;  // instructions of one capture, inlined ones included
 constexpr int64_t kSignalInterval = 1024;
 
 // What the table says about an opcode that is left to Python.
@@ -56,8 +56,9 @@ Flow SymbolicInterpreter::execute(const Instruction& instruction) {
 #include "capture/handlers.def"
     default: break;
   }
-  return state_.make_break(BreakReason::kUnsupportedOpcode,
-                           {fmt::format("{} ({})", opcode_name(instruction.opcode), break_text(instruction.opcode))});
+  return state_.make_break(
+      BreakReason::kUnsupportedOpcode,
+      {fmt::format("{} ({})", opcode_name(instruction.opcode), break_text(instruction.opcode))});
 }
 
 Captured<Unit> SymbolicInterpreter::check_limits() {
@@ -65,7 +66,8 @@ Captured<Unit> SymbolicInterpreter::check_limits() {
     return state_.make_break(BreakReason::kGraphTooLarge, {fmt::format("{} instructions", kMostSteps)});
   if (state_.steps % kSignalInterval == 0 && PyErr_CheckSignals() < 0) return Error::python("capture");
   if (static_cast<int>(state_.graph.nodes.size()) > state_.options.limits.max_nodes)
-    return state_.make_break(BreakReason::kGraphTooLarge, {fmt::format("{} nodes", state_.options.limits.max_nodes)});
+    return state_.make_break(BreakReason::kGraphTooLarge,
+                             {fmt::format("{} nodes", state_.options.limits.max_nodes)});
   return Unit{};
 }
 

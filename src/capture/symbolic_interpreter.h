@@ -1,10 +1,10 @@
 // The symbolic interpreter: runs bytecode over values.
 //
 // Overview
-//   An Activation is one running function: its locals, stack and position. SymbolicInterpreter::step executes one
-//   instruction of an activation through the handler that handlers.def names and says how control goes on (Flow). The frame
-//   being captured is driven by trace_frame, instruction by instruction; inlined functions run to their end inside one CALL
-//   step; generators are activations that are resumed item by item.
+//   An Activation is one running function: its locals, stack and position. SymbolicInterpreter::step executes
+//   one instruction of an activation through the handler that handlers.def names and says how control goes on
+//   (Flow). The frame being captured is driven by trace_frame, instruction by instruction; inlined functions
+//   run to their end inside one CALL step; generators are activations that are resumed item by item.
 // Invariants
 //   - A step that fails (Flow::kFailed) may leave half-done state: the caller throws the whole capture away.
 //   - Handlers pop, ask operations.h, push; they know bytecode and nothing about NumPy.

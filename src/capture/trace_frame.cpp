@@ -2,8 +2,8 @@
 //
 //   attempt 1   run until something cannot be captured at instruction i
 //     i in a loop          -> plan: keep the outermost loop around i in Python
-//     array work in a try  -> plan: break before the try; without anything captured before it, the frame is skipped
-//     otherwise            -> plan: break at i (at the start of its call group)
+//     array work in a try  -> plan: break before the try; without anything captured before it, the frame is
+//     skipped otherwise            -> plan: break at i (at the start of its call group)
 //   attempt 2   run again; stop BEFORE the planned instruction, with state that nothing half-done touched
 //
 // The run is deterministic, so every attempt reaches the instructions the plan names in the same state.
@@ -24,7 +24,8 @@ namespace {
 constexpr int kGeneratorFlags = 0x20 | 0x80 | 0x200;
 
 bool has_operations(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return info(n.op).kind != OpKind::Input; });
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& n) { return info(n.op).kind != OpKind::Input; });
 }
 
 // A break at CALL is a break at its group: the names and PRECALL come with it.
@@ -88,15 +89,18 @@ class FrameTracer {
     frame_.locals.resize(code.local_names.size());
     frame_.pending.resize(code.local_names.size());
     const int extra = ((code.flags & 0x04) != 0) + ((code.flags & 0x08) != 0);  // *args, **kwargs
-    for (int i = 0; i < code.arg_count + code.kwonly_count + extra; ++i) frame_.pending[static_cast<size_t>(i)] = true;
+    for (int i = 0; i < code.arg_count + code.kwonly_count + extra; ++i)
+      frame_.pending[static_cast<size_t>(i)] = true;
     state_.graph.name = code.name;
   }
 
-  // --- restarting --------------------------------------------------------------------------------------------------------
+  // --- restarting
+  // --------------------------------------------------------------------------------------------------------
 
   // The array operation, or the call around it, stands inside a try: compiled code would raise outside of it.
   bool is_in_try(const Break& reason, int at) const {
-    const bool blames_try = reason.reason == BreakReason::kBreakInTry || (reason.cause && reason.cause->reason == BreakReason::kBreakInTry);
+    const bool blames_try = reason.reason == BreakReason::kBreakInTry ||
+                            (reason.cause && reason.cause->reason == BreakReason::kBreakInTry);
     return blames_try && function().region_at(at) != nullptr;
   }
 
@@ -120,17 +124,21 @@ class FrameTracer {
     if (loop) {
       const bool own = index == loop->header || reason.reason == BreakReason::kLoopTooLong;
       next.plan.keep_loop.insert(loop->header);
-      next.plan.reasons[loop->header] = own ? reason : with_cause(BreakReason::kBreakInLoop, {reason.title()}, reason);
+      next.plan.reasons[loop->header] =
+          own ? reason : with_cause(BreakReason::kBreakInLoop, {reason.title()}, reason);
     } else {
       next.plan.break_at.insert(at);
       next.plan.reasons[at] = reason;
     }
     const bool known = next.plan.break_at == plan_.break_at && next.plan.keep_loop == plan_.keep_loop;
-    if (known) return skip(with_cause(BreakReason::kCannotResume, {reason.title(), "the place is reached again"}, reason));
+    if (known)
+      return skip(
+          with_cause(BreakReason::kCannotResume, {reason.title(), "the place is reached again"}, reason));
     return next;
   }
 
-  // --- ending ----------------------------------------------------------------------------------------------------------------
+  // --- ending
+  // ----------------------------------------------------------------------------------------------------------------
 
   Capture new_capture() {
     Capture capture;
@@ -164,7 +172,8 @@ class FrameTracer {
     const bool operates = has_operations(state_.graph);
     if (kind == FrameEnd::Kind::kReturn && !operates)
       return skip(state_.make_break(BreakReason::kNoArrays, {"`" + function().code.qualname + "`"}));
-    if (kind == FrameEnd::Kind::kBreak && !operates && gains_nothing(*reason_here())) return skip(*reason_here());
+    if (kind == FrameEnd::Kind::kBreak && !operates && gains_nothing(*reason_here()))
+      return skip(*reason_here());
 
     Capture capture = new_capture();
     RecipeWriter writer(state_, capture);
@@ -174,25 +183,30 @@ class FrameTracer {
       if (!id) return cannot_resume(writer.failure());
       capture.end.value = *id;
     } else {
-      if (const std::string why = needs_own_frame(function()); !why.empty()) return cannot_resume("the function " + why);
+      if (const std::string why = needs_own_frame(function()); !why.empty())
+        return cannot_resume("the function " + why);
       capture.end.at = frame_.ip;
       capture.end.reason = *reason_here();
       if (!write_frame(writer, capture.end)) return cannot_resume(writer.failure());
     }
     if (!write_side_effects(state_, writer, capture)) return cannot_resume(writer.failure());
     if (!guard_side_effects(state_))
-      return skip(state_.make_break(BreakReason::kUnsupportedMutation, {"An input is written that shares memory with another input"}));
-    for (NodeId placeholder : state_.graph.placeholders) capture.input_recipes.push_back(writer.source(placeholder_source(placeholder)));
+      return skip(state_.make_break(BreakReason::kUnsupportedMutation,
+                                    {"An input is written that shares memory with another input"}));
+    for (NodeId placeholder : state_.graph.placeholders)
+      capture.input_recipes.push_back(writer.source(placeholder_source(placeholder)));
     guard_shapes();
     capture.graph = std::move(state_.graph);
     capture.guards = std::move(state_.guards);
     return capture;
   }
 
-  // Values of which nothing is known, or a try, met before anything was captured: nothing is gained by splitting the frame.
+  // Values of which nothing is known, or a try, met before anything was captured: nothing is gained by
+  // splitting the frame.
   bool gains_nothing(const Break& reason) const {
     const bool before_try = function().instructions[static_cast<size_t>(frame_.ip)].opcode == Opcode::NOP;
-    return reason.reason == BreakReason::kUnsupportedDtype || reason.reason == BreakReason::kArraySubclass || before_try;
+    return reason.reason == BreakReason::kUnsupportedDtype || reason.reason == BreakReason::kArraySubclass ||
+           before_try;
   }
 
   bool write_frame(RecipeWriter& writer, FrameEnd& end) {
@@ -260,7 +274,8 @@ Result<Capture> trace_frame(const FrameInput& input, const CaptureOptions& optio
     }
     plan = std::move(std::get<Restart>(result).plan);
   }
-  return skipped(input, fmt::format("capture did not settle in {} attempts", options.limits.max_attempts), Capture());
+  return skipped(input, fmt::format("capture did not settle in {} attempts", options.limits.max_attempts),
+                 Capture());
 }
 
 }  // namespace suture

@@ -1,9 +1,9 @@
 // Existing objects become values: what is read, and which guards that costs.
 //
 // How it works
-//   One value per source and, for objects with identity (arrays, containers, instances, cells), one per object: the same
-//   object met under a second source gives the first value and a kSameObject guard. What capture does not look into becomes
-//   an UnknownValue without guards; using it is a break.
+//   One value per source and, for objects with identity (arrays, containers, instances, cells), one per
+//   object: the same object met under a second source gives the first value and a kSameObject guard. What
+//   capture does not look into becomes an UnknownValue without guards; using it is a break.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -20,8 +20,8 @@ namespace suture {
 namespace {
 
 bool has_identity(ValueKind kind) {
-  return kind == ValueKind::kArray || kind == ValueKind::kList || kind == ValueKind::kDict || kind == ValueKind::kInstance ||
-         kind == ValueKind::kTuple;
+  return kind == ValueKind::kArray || kind == ValueKind::kList || kind == ValueKind::kDict ||
+         kind == ValueKind::kInstance || kind == ValueKind::kTuple;
 }
 
 // Keys that hash and compare without user code.
@@ -31,8 +31,8 @@ bool is_plain_key(PyView key) {
       if (!is_plain_key(PyTuple_GET_ITEM(key, i))) return false;
     return true;
   }
-  return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyFloat_CheckExact(key) || PyBool_Check(key) ||
-         PyBytes_CheckExact(key) || key == Py_None;
+  return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyFloat_CheckExact(key) ||
+         PyBool_Check(key) || PyBytes_CheckExact(key) || key == Py_None;
 }
 
 bool has_plain_keys(PyView dict) {
@@ -70,8 +70,8 @@ Guard fact_about(GuardKind kind, SourceId source, int64_t number, int index = -1
 
 // Types that kConstant guards compare by value.
 bool always_plain_constant(PyView o) {
-  return PyBool_Check(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PySlice_Check(o) || PyComplex_CheckExact(o) ||
-         PyFrozenSet_CheckExact(o) || is_numpy_dtype(o);
+  return PyBool_Check(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PySlice_Check(o) ||
+         PyComplex_CheckExact(o) || PyFrozenSet_CheckExact(o) || is_numpy_dtype(o);
 }
 
 bool is_builtin_callable(PyView o) {
@@ -113,8 +113,10 @@ Outcome CaptureState::wrap_new(PyView o, SourceId source) {
   if (PyLong_CheckExact(o)) return wrap_int(o, source);
   if (PyFloat_CheckExact(o)) return scalar_placeholder(o, source, DType::kFloat64, ValueClass::kPyFloat);
   if (is_any_ndarray(o)) return wrap_array(o, source);
-  if (auto dtype = numpy_scalar_dtype(o)) return scalar_placeholder(o, source, *dtype, ValueClass::kNumpyScalar);
-  if (PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyDict_CheckExact(o) || is_namedtuple(o)) return wrap_container(o, source);
+  if (auto dtype = numpy_scalar_dtype(o))
+    return scalar_placeholder(o, source, *dtype, ValueClass::kNumpyScalar);
+  if (PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyDict_CheckExact(o) || is_namedtuple(o))
+    return wrap_container(o, source);
   if (PyRange_Check(o)) {
     guard_constant(source, o);
     return wrap_range(o);
@@ -130,7 +132,8 @@ Outcome CaptureState::wrap_callable(PyView o, SourceId source) {
   if (is_jit_callable(o)) {
     guard_identity(source, o);
     PyView function = jit_callable_function(o);
-    if (has_mark(function, "_suture_disable")) return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
+    if (has_mark(function, "_suture_disable"))
+      return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
     return wrap(function, object_source(function));
   }
   if (is_python_function(o)) {
@@ -143,7 +146,8 @@ Outcome CaptureState::wrap_callable(PyView o, SourceId source) {
     return ValueRef(std::move(value));
   }
   if (Py_IS_TYPE(o, &PyMethod_Type)) return wrap_method(o, source);
-  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == module_object("functools", "partial")) return wrap_partial(o, source);
+  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == module_object("functools", "partial"))
+    return wrap_partial(o, source);
   if (is_plain_instance(o)) {
     guard_type(source, o);
     return std::make_shared<InstanceValue>(PyRef::borrow(o), source);
@@ -165,7 +169,8 @@ Outcome CaptureState::wrap_partial(PyView o, SourceId source) {
   PyRef function = PyRef::steal(PyObject_GetAttrString(o, "func"));
   PyRef positional = PyRef::steal(PyObject_GetAttrString(o, "args"));
   PyRef keyword = PyRef::steal(PyObject_GetAttrString(o, "keywords"));
-  if (!function || !positional || !keyword || !PyTuple_CheckExact(positional.get()) || !PyDict_CheckExact(keyword.get())) {
+  if (!function || !positional || !keyword || !PyTuple_CheckExact(positional.get()) ||
+      !PyDict_CheckExact(keyword.get())) {
     PyErr_Clear();
     return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
   }
@@ -194,7 +199,8 @@ Outcome CaptureState::wrap_container(PyView o, SourceId source) {
     auto dict = std::make_shared<DictValue>(source);
     dict->object = PyRef::borrow(o);
     PyObject *key = nullptr, *value = nullptr;
-    for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &value);) dict->items.emplace_back(PyRef::borrow(key), nullptr);
+    for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &value);)
+      dict->items.emplace_back(PyRef::borrow(key), nullptr);
     return ValueRef(std::move(dict));
   }
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(o);
@@ -202,7 +208,8 @@ Outcome CaptureState::wrap_container(PyView o, SourceId source) {
   auto sequence = std::make_shared<SequenceValue>(PyList_Check(o) ? ValueKind::kList : ValueKind::kTuple,
                                                   std::vector<ValueRef>(static_cast<size_t>(size)), source);
   sequence->object = PyRef::borrow(o);
-  if (PyTuple_Check(o) && !PyTuple_CheckExact(o)) sequence->type = PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  if (PyTuple_Check(o) && !PyTuple_CheckExact(o))
+    sequence->type = PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o)));
   return ValueRef(std::move(sequence));
 }
 
@@ -223,7 +230,8 @@ SourceId CaptureState::object_source(PyView object) {
   return source(SourceKind::kObject, kNoSource, -1, {}, PyRef::borrow(object));
 }
 
-// --- numbers -----------------------------------------------------------------------------------------------------------------
+// --- numbers
+// -----------------------------------------------------------------------------------------------------------------
 
 bool CaptureState::wants_symbol(const std::string& key) const {
   const DynamicPlan& plan = options.dynamic;
@@ -274,7 +282,8 @@ ValueRef CaptureState::placeholder(SourceId source, TensorType type) {
   return std::make_shared<ArrayValue>(node, source);
 }
 
-// --- arrays --------------------------------------------------------------------------------------------------------------------
+// --- arrays
+// --------------------------------------------------------------------------------------------------------------------
 
 SymInt CaptureState::size_of(SourceId source, int axis, int64_t value, const std::string& text) {
   const std::string key = fmt::format("{}.shape[{}]", text, axis);
@@ -321,7 +330,8 @@ std::vector<SymInt> CaptureState::layout_of(SourceId source, PyView array, const
 
 Outcome CaptureState::wrap_array(PyView o, SourceId source) {
   const ArrayFacts facts = is_exact_ndarray(o) ? array_facts(o) : ArrayFacts{};
-  if (!is_exact_ndarray(o) || !facts.plain || !facts.dtype) return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
+  if (!is_exact_ndarray(o) || !facts.plain || !facts.dtype)
+    return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
   guard(fact_about(GuardKind::kArray, source, 0));
   guard(fact_about(GuardKind::kDtype, source, static_cast<int64_t>(*facts.dtype)));
   guard(fact_about(GuardKind::kRank, source, facts.ndim));
@@ -329,12 +339,14 @@ Outcome CaptureState::wrap_array(PyView o, SourceId source) {
   type.dtype = *facts.dtype;
   type.writeable = facts.writeable;
   const std::string text = source_text(source);
-  for (int axis = 0; axis < facts.ndim; ++axis) type.shape.push_back(size_of(source, axis, facts.shape[axis], text));
+  for (int axis = 0; axis < facts.ndim; ++axis)
+    type.shape.push_back(size_of(source, axis, facts.shape[axis], text));
   type.strides = layout_of(source, o, type.shape);
   return placeholder(source, std::move(type));
 }
 
-// --- functions -----------------------------------------------------------------------------------------------------------------
+// --- functions
+// -----------------------------------------------------------------------------------------------------------------
 
 ValueRef CaptureState::cell_value_of(PyView cell, SourceId contents) {
   ValueRef& value = by_object_[cell];
@@ -359,7 +371,8 @@ Outcome CaptureState::resolve_function(FunctionValue& function) {
   if (PyView closure = function_closure(f)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(closure); ++i) {
       if (function.source == kNoSource)
-        return make_break(BreakReason::kUnsupportedValue, {"a closure of " + short_repr(f), "a cell that cannot be guarded"});
+        return make_break(BreakReason::kUnsupportedValue,
+                          {"a closure of " + short_repr(f), "a cell that cannot be guarded"});
       const SourceId from = this->source(SourceKind::kClosureOf, function.source, static_cast<int>(i));
       function.closure.push_back(cell_value_of(PyTuple_GET_ITEM(closure, i), from));
     }
@@ -379,7 +392,8 @@ Outcome CaptureState::resolve_function(FunctionValue& function) {
   PyObject *key = nullptr, *object = nullptr;
   for (Py_ssize_t at = 0; kwdefaults && PyDict_Next(kwdefaults, &at, &key, &object);) {
     const std::string name = PyUnicode_AsUTF8(key);
-    SUTURE_CAPTURE(value, value_of(object, this->source(SourceKind::kKwDefaultOf, function.source, -1, name)));
+    SUTURE_CAPTURE(value,
+                   value_of(object, this->source(SourceKind::kKwDefaultOf, function.source, -1, name)));
     function.kwdefaults.emplace_back(name, std::move(value));
   }
   return ValueRef();

@@ -1,14 +1,18 @@
 // Value: what the symbolic interpreter knows about one Python object.
 //
 // Overview
-//   A value is shared by reference (ValueRef): two names for one list are one ListValue, so identity and mutation work as in
-//   Python. `source` is set when the object existed before the frame started; guards are added lazily, when capture relies
-//   on a fact.
+//   A value is shared by reference (ValueRef): two names for one list are one ListValue, so identity and
+//   mutation work as in Python. `source` is set when the object existed before the frame started; guards are
+//   added lazily, when capture relies on a fact.
 // Invariants
-//   - Array values are graph nodes. NumPy scalars and symbolic Python floats/bools are graph nodes of another ValueClass.
-//   - A ConstantValue is an object that capture may use directly: its identity or value is guarded, or it is a literal.
-//   - Mutable containers with a source remember whether they were changed (`mutated`): the change is replayed after the graph.
-//   - Items of a container with a source may be null until someone looks at them (CaptureState::item, ::materialize); what
+//   - Array values are graph nodes. NumPy scalars and symbolic Python floats/bools are graph nodes of another
+//   ValueClass.
+//   - A ConstantValue is an object that capture may use directly: its identity or value is guarded, or it is
+//   a literal.
+//   - Mutable containers with a source remember whether they were changed (`mutated`): the change is replayed
+//   after the graph.
+//   - Items of a container with a source may be null until someone looks at them (CaptureState::item,
+//   ::materialize); what
 //     is handed to NumPy handlers is materialized.
 #pragma once
 
@@ -28,17 +32,18 @@ struct Value;
 using ValueRef = std::shared_ptr<Value>;
 
 enum class ValueKind : uint8_t {
-  kArray,          // ArrayValue: ndarray, NumPy scalar, Python float/bool/int computed in the graph
-  kSymInt,         // SymIntValue: Python int that is a symbol or an expression over symbols
-  kConstant,       // ConstantValue: None, literals, strings, dtypes, modules, classes, builtins, NumPy callables, ...
-  kTuple,          // SequenceValue
-  kList,           // SequenceValue
-  kSet,            // SequenceValue; items are constants
-  kDict,           // DictValue
-  kSlice,          // SliceValue
-  kRange,          // RangeValue
-  kIterator,       // IteratorValue
-  kFunction,       // FunctionValue: Python function, existing or made here
+  kArray,     // ArrayValue: ndarray, NumPy scalar, Python float/bool/int computed in the graph
+  kSymInt,    // SymIntValue: Python int that is a symbol or an expression over symbols
+  kConstant,  // ConstantValue: None, literals, strings, dtypes, modules, classes, builtins, NumPy callables,
+              // ...
+  kTuple,     // SequenceValue
+  kList,      // SequenceValue
+  kSet,       // SequenceValue; items are constants
+  kDict,      // DictValue
+  kSlice,     // SliceValue
+  kRange,     // RangeValue
+  kIterator,  // IteratorValue
+  kFunction,  // FunctionValue: Python function, existing or made here
   kBoundMethod,    // BoundMethodValue
   kArrayMethod,    // ArrayMethodValue: x.sum before it is called
   kBuiltinMethod,  // BuiltinMethodValue: items.append before it is called
@@ -100,7 +105,8 @@ struct RangeValue : Value {
 
 struct Activation;  // symbolic_interpreter.h: an activation, here a suspended one
 
-// An iterator pulls its items when asked, as Python's do, so that loops that change what they iterate see the change.
+// An iterator pulls its items when asked, as Python's do, so that loops that change what they iterate see the
+// change.
 struct IteratorValue : Value {
   enum class Of : uint8_t {
     kItems,      // `remaining` from `next` on
@@ -123,15 +129,15 @@ struct IteratorValue : Value {
   IteratorValue() : Value(ValueKind::kIterator) {}
 };
 struct FunctionValue : Value {
-  PyRef function;                // existing function object, or empty when made here
-  PyRef code;                    // code object
-  std::vector<ValueRef> closure; // CellValues
+  PyRef function;                 // existing function object, or empty when made here
+  PyRef code;                     // code object
+  std::vector<ValueRef> closure;  // CellValues
   std::vector<ValueRef> defaults;
   std::vector<std::pair<std::string, ValueRef>> kwdefaults;
-  PyRef globals;                 // dict of the function
+  PyRef globals;                        // dict of the function
   SourceId globals_source = kNoSource;  // of `globals`; kNoSource: those of the captured frame, or not known
-  bool resolved = false;         // closure and defaults of an existing function were read
-  bool has_annotations = false;  // made here with annotations, which are not kept: cannot be rebuilt
+  bool resolved = false;                // closure and defaults of an existing function were read
+  bool has_annotations = false;         // made here with annotations, which are not kept: cannot be rebuilt
   explicit FunctionValue(SourceId source = kNoSource) : Value(ValueKind::kFunction, source) {}
 };
 struct BoundMethodValue : Value {
@@ -161,13 +167,14 @@ struct PartialValue : Value {
 struct SuperValue : Value {
   PyRef type;     // lookup starts behind this class
   ValueRef self;  // an InstanceValue
-  SuperValue(PyRef type, ValueRef self) : Value(ValueKind::kSuper), type(std::move(type)), self(std::move(self)) {}
+  SuperValue(PyRef type, ValueRef self)
+      : Value(ValueKind::kSuper), type(std::move(type)), self(std::move(self)) {}
 };
 struct CellValue : Value {
-  ValueRef contents;  // null when empty
-  bool loaded = true; // false: `contents` of an existing cell was not read yet
+  ValueRef contents;   // null when empty
+  bool loaded = true;  // false: `contents` of an existing cell was not read yet
   bool mutated = false;
-  PyRef cell;         // the existing cell
+  PyRef cell;  // the existing cell
   explicit CellValue(ValueRef contents, SourceId source = kNoSource)
       : Value(ValueKind::kCell, source), contents(std::move(contents)) {}
 };
@@ -198,9 +205,15 @@ inline SequenceValue* as_set(const ValueRef& v) { return value_cast<SequenceValu
 inline SequenceValue* as_tuple_or_list(const ValueRef& v) { return as_tuple(v) ? as_tuple(v) : as_list(v); }
 inline DictValue* as_dict(const ValueRef& v) { return value_cast<DictValue>(v, ValueKind::kDict); }
 inline RangeValue* as_range(const ValueRef& v) { return value_cast<RangeValue>(v, ValueKind::kRange); }
-inline FunctionValue* as_function(const ValueRef& v) { return value_cast<FunctionValue>(v, ValueKind::kFunction); }
-inline InstanceValue* as_instance(const ValueRef& v) { return value_cast<InstanceValue>(v, ValueKind::kInstance); }
-inline UnknownValue* as_unknown(const ValueRef& v) { return value_cast<UnknownValue>(v, ValueKind::kUnknown); }
+inline FunctionValue* as_function(const ValueRef& v) {
+  return value_cast<FunctionValue>(v, ValueKind::kFunction);
+}
+inline InstanceValue* as_instance(const ValueRef& v) {
+  return value_cast<InstanceValue>(v, ValueKind::kInstance);
+}
+inline UnknownValue* as_unknown(const ValueRef& v) {
+  return value_cast<UnknownValue>(v, ValueKind::kUnknown);
+}
 inline CellValue* as_cell(const ValueRef& v) { return value_cast<CellValue>(v, ValueKind::kCell); }
 
 }  // namespace suture

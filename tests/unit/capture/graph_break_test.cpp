@@ -1,0 +1,53 @@
+// Texts of breaks.
+#include "capture/graph_break.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace suture {
+namespace {
+
+Break data_dependent() {
+  Break b;
+  b.reason = BreakReason::kDataDependentBranch;
+  b.args = {"if y.sum() > 0"};
+  b.where = {"seed.py", "f", 3, 3, 7, 18};
+  return b;
+}
+
+TEST(BreakText, the_message_has_place_reason_explanation_and_one_line_per_hint) {
+  const std::string text = data_dependent().message();
+  EXPECT_THAT(text,
+              ::testing::StartsWith(
+                  "Graph break in user code at seed.py:3\nGraph Break Reason: Data-dependent branching\n"
+                  "Explanation: Which way `if y.sum() > 0` goes depends on array values"));
+  EXPECT_THAT(text, ::testing::HasSubstr("\nHint: Use `np.where(condition, a, b)`"));
+  EXPECT_EQ(data_dependent().hints().size(), 3u);
+}
+
+TEST(BreakText, a_wrapper_names_its_cause) {
+  Break outer = data_dependent();
+  outer.reason = BreakReason::kBreakInLoop;
+  outer.cause = std::make_shared<Break>(data_dependent());
+  EXPECT_THAT(outer.message(), ::testing::HasSubstr("because of Data-dependent branching at seed.py:3"));
+}
+
+TEST(BreakText, a_missing_argument_leaves_no_braces) {
+  Break b = data_dependent();
+  b.args.clear();
+  EXPECT_THAT(b.explanation(), ::testing::Not(::testing::HasSubstr("{0}")));
+}
+
+TEST(BreakTable, codes_are_unique_and_every_reason_has_a_hint) {
+  std::set<std::string_view> codes;
+  for (const BreakReasonInfo& reason : all_break_reasons()) {
+    EXPECT_TRUE(codes.insert(reason.code).second) << reason.code;
+    EXPECT_FALSE(reason.hint.empty()) << reason.code;
+    EXPECT_FALSE(reason.title.empty()) << reason.code;
+  }
+}
+
+}  // namespace
+}  // namespace suture
