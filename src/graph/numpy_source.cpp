@@ -5,8 +5,9 @@
 // warnings and where they point: `a + b` on scalars is scalar math, `np.add(a, b)` is the ufunc, `x.mean()`
 // warns at the caller and `np.mean(x)` inside NumPy. So captured nodes are printed as they were written
 // (spelling_of); lowered nodes, whose targets are inherited, are printed by the op table alone. Constants and
-// symbols are written into the expressions. An in-place operator is two nodes (the operation and its store);
-// they are printed as the one statement `x += y`.
+// symbols are written into the expressions. An in-place operator is two nodes (the operation and its store
+// with the same target), and so is a call with out=; they are printed as the one statement `x += y` or
+// `np.add(a, b, out=x)`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,6 +84,19 @@ std::string_view operator_of(OpId op) {
   }
 }
 
+bool writes_in_place(const Node& store, const Node& operation) {
+  return spelling_of(store) == Spelling::kInPlace && operation.operands.size() == 2 &&
+         !operator_of(operation.op).empty() && operation.operands[0] == store.operands[0];
+}
+
+// Printed as a call of a NumPy function that takes out=.
+bool has_out(const Node& operation) {
+  const OpInfo& op = info(operation.op);
+  bool function =
+      op.kind == OpKind::Elementwise && !op.numpy.empty() && spelling_of(operation) == Spelling::kFunction;
+  return function && op.id != OpId::kWhere && op.id != OpId::kCopy && !operation.attrs.value_class;
+}
+
 class SourceWriter {
  public:
   explicit SourceWriter(const Graph& graph) : graph_(graph), hints_(graph.env.hints()) {
@@ -113,7 +127,7 @@ class SourceWriter {
   std::string arange(const Node& node);
 
   // Statements
-  const Node* in_place_operation(const Node& store) const;
+  const Node* stored_operation(const Node& store) const;
   void statement(const Node& node);
   void line(std::string text, const UserSpan& where);
   std::string signature(const NumpySource& source);
@@ -302,15 +316,12 @@ std::string SourceWriter::call(const Node& node) {
   }
 }
 
-// The operation whose result `store` writes, when both came from one in-place operator.
-const Node* SourceWriter::in_place_operation(const Node& store) const {
-  if (graph_.level != Graph::Level::kCaptured || spelling_of(store) != Spelling::kInPlace ||
-      store.target == "=")
-    return nullptr;
+// The operation whose result `store` writes, when both came from one call: `x += y` or `np.add(a, b, out=x)`.
+const Node* SourceWriter::stored_operation(const Node& store) const {
+  if (graph_.level != Graph::Level::kCaptured || store.target == "=") return nullptr;
   const Node& operation = graph_.node(store.operands[1]);
-  bool pair = operation.target == store.target && operation.operands.size() == 2 &&
-              !operator_of(operation.op).empty() && operation.operands[0] == store.operands[0];
-  if (!pair) return nullptr;
+  if (operation.target != store.target || !(writes_in_place(store, operation) || has_out(operation)))
+    return nullptr;
   for (NodeId id = operation.id + 1; id < store.id; ++id) {
     if (info(graph_.node(id).op).kind != OpKind::Input) return nullptr;
   }
@@ -332,10 +343,14 @@ void SourceWriter::line(std::string text, const UserSpan& where) {
 void SourceWriter::statement(const Node& node) {
   if (info(node.op).kind == OpKind::Input || printed_with_store_.contains(node.id)) return;
   if (node.op != OpId::kStore) return line(node.name + " = " + call(node), node.where);
-  if (const Node* operation = in_place_operation(node)) {
-    return line(
-        fmt::format("{} {}= {}", operand(node, 0), operator_of(operation->op), operand(*operation, 1)),
-        node.where);
+  if (const Node* operation = stored_operation(node)) {
+    if (!writes_in_place(node, *operation)) {
+      std::string text = elementwise(*operation);
+      text.pop_back();  // the closing parenthesis
+      return line(fmt::format("{}, out={})", text, operand(node, 0)), node.where);
+    }
+    std::string_view symbol = operator_of(operation->op);
+    return line(fmt::format("{} {}= {}", operand(node, 0), symbol, operand(*operation, 1)), node.where);
   }
   line(fmt::format("{}[...] = {}", operand(node, 0), operand(node, 1)), node.where);
 }
@@ -372,7 +387,7 @@ std::string SourceWriter::signature(const NumpySource& source) {
 NumpySource SourceWriter::write() {
   for (const Node& node : graph_.nodes) {
     if (node.op != OpId::kStore) continue;
-    if (const Node* operation = in_place_operation(node)) printed_with_store_.insert(operation->id);
+    if (const Node* operation = stored_operation(node)) printed_with_store_.insert(operation->id);
   }
   for (const Node& node : graph_.nodes) statement(node);
   std::vector<std::string> results;
@@ -380,13 +395,10 @@ NumpySource SourceWriter::write() {
   line("return " + tuple_text(results), {});
   NumpySource sizes_read;
   read_sizes(sizes_read);
-  bool uses_math = std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
-                               [](const Node& node) { return node.target.starts_with("math."); });
   NumpySource out;
   out.symbol_parameters = sizes_read.symbol_parameters;
-  out.text = std::string(uses_math ? "import math\n\n" : "") + "import numpy as np\n\n\n" +
-             signature(sizes_read) + sizes_read.text + body_.text;
-  out.lines.assign(uses_math ? 6 : 4, UserSpan{});
+  out.text = "import numpy as np\n\n\n" + signature(sizes_read) + sizes_read.text + body_.text;
+  out.lines.assign(4, UserSpan{});
   out.lines.insert(out.lines.end(), sizes_read.lines.begin(), sizes_read.lines.end());
   out.lines.insert(out.lines.end(), body_.lines.begin(), body_.lines.end());
   return out;

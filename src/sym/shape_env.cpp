@@ -122,8 +122,9 @@ std::optional<bool> ShapeEnv::proves(Relation relation, const SymInt& a, const S
   Interval bounds = range_of(d, ranges_);
   bool never_zero = never_zero_by_divisibility(d);
   if (!d.is_constant()) {
-    for (const ShapeFact& fact : facts_) {
-      Match m = match(d, simplify(fact.lhs - fact.rhs));
+    for (size_t i = 0; i < facts_.size(); ++i) {
+      const ShapeFact& fact = facts_[i];
+      Match m = match(d, differences_[i]);
       if (m.sign == 0) continue;
       if (fact.relation == Relation::kNe) {
         never_zero |= m.gap == 0;
@@ -157,8 +158,7 @@ bool ShapeEnv::ask(Relation relation, const SymInt& a, const SymInt& b) {
   ShapeFact fact{relation, a, b, place_};
   bool answer = fact.holds(hints_);
   if (!answer) fact = negated(fact);
-  facts_.push_back(fact);
-  learn(fact);
+  assume(std::move(fact));
   return answer;
 }
 
@@ -173,13 +173,14 @@ int64_t ShapeEnv::specialize(const SymInt& e) {
 }
 
 void ShapeEnv::assume(ShapeFact fact) {
-  facts_.push_back(fact);
-  learn(fact);
+  differences_.push_back(simplify(fact.lhs - fact.rhs));
+  facts_.push_back(std::move(fact));
+  learn(facts_.back());
 }
 
 void ShapeEnv::learn(const ShapeFact& fact) {
   if (fact.relation == Relation::kEq) {
-    learn_equality(simplify(fact.lhs - fact.rhs));
+    learn_equality(differences_.back());
   } else {
     refine_symbol_ranges(fact);
   }
@@ -210,6 +211,7 @@ void ShapeEnv::learn_equality(const SymInt& difference) {
     replacements_[static_cast<size_t>(id)] = value;
     replaced_ = true;
     for (SymInt& replacement : replacements_) replacement = replacement.substitute(replacements_);
+    for (SymInt& known : differences_) known = known.substitute(replacements_);
     return;
   }
 }
@@ -217,7 +219,7 @@ void ShapeEnv::learn_equality(const SymInt& difference) {
 // c*s + k <= 0 (or < 0) bounds s.
 void ShapeEnv::refine_symbol_ranges(const ShapeFact& fact) {
   if (fact.relation == Relation::kNe) return;
-  SymInt d = simplify(fact.lhs - fact.rhs) + SymInt(fact.relation == Relation::kLt ? 1 : 0);
+  SymInt d = differences_.back() + SymInt(fact.relation == Relation::kLt ? 1 : 0);
   std::span<const Term> terms = SymIntAccess::terms(d);
   if (terms.size() != 1 || terms[0].atoms.size() != 1 || terms[0].atoms[0]->kind != Atom::Kind::kSymbol)
     return;

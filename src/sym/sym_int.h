@@ -150,7 +150,8 @@ class ShapeEnv {
   std::vector<SymbolInfo> symbols_;
   std::vector<ShapeFact> facts_;
   // Derived from symbols_ and facts_ to answer questions; never read elsewhere.
-  std::vector<Interval> ranges_;  // per symbol, narrowed by facts
+  std::vector<Interval> ranges_;     // per symbol, narrowed by facts
+  std::vector<SymInt> differences_;  // per fact: lhs - rhs, simplified
   std::vector<SymInt>
       replacements_;  // per symbol: what equality facts say it equals (itself when nothing is known)
   std::vector<int64_t> hints_;

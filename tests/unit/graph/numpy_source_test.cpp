@@ -98,6 +98,16 @@ TEST(NumpySource, an_in_place_operator_is_one_statement) {
   EXPECT_EQ(body(graph), (Lines{"x += y", "x[...] = y", "return (x,)"}));
 }
 
+TEST(NumpySource, an_output_argument_is_printed_as_one) {
+  Graph graph;
+  GraphBuilder b(graph);
+  NodeId x = b.placeholder("x", f64({3})), y = b.placeholder("y", f64({3}));
+  NodeId sum = *b.add(OpId::kAdd, {x, x}, {}, "np.add");
+  ASSERT_TRUE(b.add(OpId::kStore, {y, sum}, {}, "np.add").ok());
+  graph.outputs = {y};
+  EXPECT_EQ(body(graph), (Lines{"np.add(x, x, out=y)", "return (y,)"}));
+}
+
 TEST(NumpySource, negative_constants_are_parenthesised_and_special_floats_spelled_out) {
   Graph graph;
   GraphBuilder b(graph);

@@ -84,6 +84,38 @@ TEST(GraphText, truncated_text_never_crashes) {
   }
 }
 
+// Words of one line moved into another, digits changed: mostly well-formed text of unlawful graphs.
+std::string mutated(std::string text, std::mt19937_64& rng) {
+  auto pick = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(rng); };
+  for (size_t i = 1 + pick(4); i-- > 0;) {
+    size_t at = pick(text.size()), from = pick(text.size()), length = pick(12);
+    switch (pick(3)) {
+      case 0: text[at] = "0123456789-[](){},=s"[pick(20)]; break;
+      case 1: text.erase(at, length); break;
+      default: text.insert(at, text.substr(from, length)); break;
+    }
+    if (text.empty()) text = "g";
+  }
+  return text;
+}
+
+TEST(GraphText, whatever_parses_can_be_judged_and_what_is_lawful_can_be_printed) {
+  std::mt19937_64 rng(5);
+  int parsed = 0, lawful = 0;
+  for (int i = 0; i < 6000; ++i) {
+    Graph original = RandomGraph(static_cast<uint64_t>(i % 40), i % 2 == 1).make(5);
+    Result<Graph> graph = parse_graph(mutated(to_text(original), rng));
+    if (!graph.ok()) continue;
+    ++parsed;
+    if (!verify(*graph).ok()) continue;
+    ++lawful;
+    EXPECT_FALSE(to_numpy_source(*graph).text.empty());
+    EXPECT_TRUE(parse_graph(to_text(*graph)).ok());
+  }
+  EXPECT_GT(parsed, 100);
+  EXPECT_GT(lawful, 20);
+}
+
 TEST(GraphJson, holds_nodes_types_and_places) {
   Result<Graph> graph = parse_graph(kText);
   std::string json = to_json(*graph);

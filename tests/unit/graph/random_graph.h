@@ -13,13 +13,15 @@ namespace suture {
 
 class RandomGraph {
  public:
-  RandomGraph(uint64_t seed, bool symbolic) : rng_(seed), symbolic_(symbolic), builder_(graph_) {
+  // Sizes that differ between two graphs of one seed are the only difference the generator makes itself.
+  RandomGraph(uint64_t seed, bool symbolic, std::vector<int64_t> sizes = {4, 3, 5})
+      : rng_(seed), symbolic_(symbolic), sizes_(std::move(sizes)), builder_(graph_) {
     graph_.name = "random";
   }
 
   Graph make(int calls) {
     builder_.set_place({"dir/a file.py", "f", 1, 1, 0, 5});
-    base_ = {size(4, "x.shape[0]"), size(3, "x.shape[1]"), size(5, "x.shape[2]")};
+    base_ = {size(sizes_[0], "x.shape[0]"), size(sizes_[1], "x.shape[1]"), size(sizes_[2], "x.shape[2]")};
     for (int i = pick(1, 3); i-- > 0;) add_array();
     add_scalar(ValueClass::kPyFloat, DType::kFloat64);
     add_scalar(ValueClass::kPyInt, DType::kInt64);
@@ -230,6 +232,7 @@ class RandomGraph {
 
   std::mt19937_64 rng_;
   bool symbolic_;
+  std::vector<int64_t> sizes_;
   Graph graph_;
   GraphBuilder builder_;
   std::vector<SymInt> base_;
