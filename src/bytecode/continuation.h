@@ -18,8 +18,8 @@
 // Cell variables
 //   A parameter that stands for a cell variable holds either its contents (MAKE_CELL in the prologue makes a
 //   fresh cell) or the cell itself (no MAKE_CELL; the slot holds the cell from the start). The second form is
-//   needed when a function that already exists shares the cell. Iteration functions always use the second
-//   form. `holds_cell_at_entry` tells which form a continuation has.
+//   needed when a function that already exists shares the cell. `holds_cell_at_entry` tells which form a
+//   continuation has.
 // Unbound locals
 //   A local that may have no value travels as the unbound marker (cpython/code_object.h); the prologue of the
 //   receiver deletes such a local again, so that reading it raises what the user's code would raise.
@@ -63,7 +63,7 @@ Result<ResumeFunction> make_resume_function(const Function& original, int at,
 struct IterationFunction {
   Function function;
   bool takes_item = false;      // for loops: first parameter is the item that FOR_ITER produced
-  std::vector<int> locals_in;   // parameters after the item; cell variables are passed as cells
+  std::vector<int> locals_in;   // parameters after the item
   std::vector<int> locals_out;  // returned after the exit number; no cell variables
   std::vector<int>
       exits;  // exit number k (k >= 1) leaves at original instruction exits[k-1]; 0 = next iteration
@@ -79,8 +79,10 @@ struct LoopRegion;
 // Error kUnsupported when the loop's shape is not handled. The stack at an exit is the stack at the loop
 // header (with the iterator of a for loop on top), then the exit's own values. Exceptions leave the function:
 // a try around the loop is the caller's affair.
+// `passed_cells`: cell variables whose parameter is the cell itself. All others must not be assigned in the loop.
 Result<IterationFunction> make_iteration_function(const Function& original, const LoopRegion& loop,
-                                                  const std::string& name);
+                                                  const std::string& name,
+                                                  const std::vector<int>& passed_cells = {});
 
 // True for a cell variable whose slot holds a cell when the function starts (no MAKE_CELL makes one).
 bool holds_cell_at_entry(const Function& function, int local);

@@ -53,10 +53,10 @@ class BreakEmitter {
     SUTURE_TRY_VOID(hold_plans());
     SUTURE_TRY_VOID(push_operands_and_locals());
     run_group();
-    if (next_) SUTURE_TRY_VOID(emit_continuation(*next_, group_.use.pushes));
+    if (next_) SUTURE_TRY_VOID(emit_continuation(*next_, results(group_.use.pushes)));
     if (jump_) {
       writer_.code().bind(jump_label_);
-      SUTURE_TRY_VOID(emit_continuation(*jump_, group_.use.pushes_on_jump));
+      SUTURE_TRY_VOID(emit_continuation(*jump_, results(group_.use.pushes_on_jump)));
     }
     if (handler_) SUTURE_TRY_VOID(emit_handler(writer_, continuations_, *handler_));
     return ok_status();
@@ -75,9 +75,21 @@ class BreakEmitter {
     if (handler_depths(original_)[static_cast<size_t>(group_.begin)] > 0)
       return Error::unsupported("output", "the break is inside an exception handler");
     below_ = end_.stack.size() - static_cast<size_t>(group_.operands);
+    SUTURE_TRY_VOID(check_operands());
     locals_before_ = local_items(writer_, continuations_);
     locals_after_ = locals_before_;
     return touch_locals();
+  }
+
+  // Only calls take a NULL; what merely shuffles one would leave it among the results.
+  Status check_operands() const {
+    if (last().opcode == Opcode::CALL || last().opcode == Opcode::CALL_FUNCTION_EX) return ok_status();
+    for (size_t i = below_; i < end_.stack.size(); ++i) {
+      if (writer_.recipe(end_.stack[i]).kind == Recipe::Kind::kNull)
+        return Error::unsupported("output",
+                                  fmt::format("{} moves an unfinished call", opcode_name(last().opcode)));
+    }
+    return ok_status();
   }
 
   // Locals that the group itself reads or writes live in their own slots.
@@ -118,15 +130,30 @@ class BreakEmitter {
       locals_after_[local] = {Item::Kind::kContents, local};
   }
 
-  std::vector<Item> stack_after(int results) {
+  bool pushes_null() const {
+    return last().opcode == Opcode::LOAD_METHOD || last().opcode == Opcode::PUSH_NULL ||
+           (last().opcode == Opcode::LOAD_GLOBAL && last().arg & 1);
+  }
+
+  // The same instruction without its NULL. LOAD_ATTR gives what LOAD_METHOD would call.
+  static Instruction without_null(Instruction instruction) {
+    if (instruction.opcode == Opcode::LOAD_METHOD) instruction.opcode = Opcode::LOAD_ATTR;
+    if (instruction.opcode == Opcode::LOAD_GLOBAL) instruction.arg &= ~1;
+    return instruction;
+  }
+
+  // What is left on the real stack, in temporaries, on top of the values that were below the operands.
+  std::vector<Item> stack_after(int pushed) {
     std::vector<Item> stack = stack_items(writer_, below_);
-    for (int i = 0; i < results; ++i) {
+    if (pushes_null()) stack.push_back({Item::Kind::kNull});
+    for (int i = 0; i < results(pushed); ++i) {
       if (i == static_cast<int>(results_.size()))
         results_.push_back(writer_.new_temporary(fmt::format("result_{}", i)));
       stack.push_back({Item::Kind::kSlot, results_[static_cast<size_t>(i)]});
     }
     return stack;
   }
+  int results(int pushed) const { return pushed - (pushes_null() ? 1 : 0); }
 
   Status make_plans() {
     if (const ExceptionRegion* region = original_.region_at(group_.begin)) {
@@ -183,7 +210,8 @@ class BreakEmitter {
     code.set_region(handler_ ? handler_->region : CodeBuilder::kNoRegion);
     for (int i = group_.begin; i < group_.end && !only_jumps; ++i) {
       const Instruction& instruction = original_.instructions[static_cast<size_t>(i)];
-      code.copy(instruction, instruction.target >= 0 ? jump_label_ : -1);
+      if (instruction.opcode == Opcode::PUSH_NULL) continue;
+      code.copy(without_null(instruction), instruction.target >= 0 ? jump_label_ : -1);
     }
     code.set_region(CodeBuilder::kNoRegion);
   }
