@@ -14,12 +14,11 @@ def _place(tree: ast.AST, lines: list[int]) -> None:
     """Gives every node of the generated source the user's line; lines without one inherit the line before."""
     first = next((line for line in lines if line), 1)
     for node in ast.walk(tree):
-        for attribute in ("lineno", "end_lineno"):
-            generated = getattr(node, attribute, None)
-            if generated is None:
-                continue
+        generated = getattr(node, "lineno", None)
+        if generated is not None:
+            # One line per node: what follows in the graph may stand higher in the file (the test of a while loop).
             line = lines[generated - 1] if generated <= len(lines) else 0
-            setattr(node, attribute, line or first)
+            node.lineno = node.end_lineno = line or first  # type: ignore[attr-defined]
         if hasattr(node, "col_offset"):
             node.col_offset = 0
             node.end_col_offset = 0
