@@ -105,6 +105,12 @@ class KernelDriver {
 
   const GeneratedCode& code() const { return code_; }
 
+  // Results over random inputs; they stay valid while the driver lives.
+  std::vector<BufferView> run(unsigned seed) {
+    kept_inputs_ = inputs(seed, graph_.env.hints());
+    return run(kept_inputs_, graph_.env.hints());
+  }
+
   void expect_same_as_interpreter(unsigned seed, std::vector<int64_t> symbols = {}) {
     if (symbols.empty()) symbols = graph_.env.hints();
     std::vector<TestArray> ours = inputs(seed, symbols), theirs = inputs(seed, symbols);
@@ -175,7 +181,7 @@ class KernelDriver {
   Graph graph_;
   GeneratedCode code_;
   std::unique_ptr<KernelLibrary> library_;
-  std::vector<TestArray> fresh_;
+  std::vector<TestArray> fresh_, kept_inputs_;
 };
 
 }  // namespace suture
