@@ -3,9 +3,8 @@
     python bench/toolchain_minimax.py [name ...]
 
 Each entry of PROBLEMS approximates g(z) on [lo, hi] by a polynomial of the given degree, with the error weighted by w(z) so
-that the weighted error is the relative error of the whole function (or a bound of it). Coefficients are rounded to double one by one, lowest
-first, and the rest is fitted again to what the rounding left, so that rounding costs almost nothing (on intervals around
-zero all are rounded at once).
+that the weighted error is the relative error of the whole function (or a bound of it). The two lowest coefficients are rounded to double first
+and the rest is fitted again to what the rounding left, so that rounding costs almost nothing.
 """
 import sys
 
@@ -57,15 +56,15 @@ def remez(g, w, powers, lo, hi, rounds=12):
 
 
 def fit(g, w, degree, lo, hi):
-    powers, fixed, worst = list(range(degree + 1)), [], None
-    while powers:
-        target = lambda z: g(z) - sum(cj * z**j for j, cj in enumerate(fixed))
-        c, worst = remez(target, w, powers, lo, hi)
-        if lo < 0:  # the remaining powers would all vanish inside the interval, where no polynomial can level the error
-            return [float(x) for x in c], worst
-        fixed.append(mp.mpf(float(c[0])))
-        powers.pop(0)
-    return [float(c) for c in fixed], worst
+    # A third coefficient is not worth another fit: its rounding is far below the others' by then. Around zero the remaining
+    # powers would all vanish inside the interval, where no polynomial can level the error.
+    c, worst = remez(g, w, list(range(degree + 1)), lo, hi)
+    for fixed in range(1, 3 if lo >= 0 else 1):
+        first = [mp.mpf(float(x)) for x in c[:fixed]]
+        rest, worst = remez(lambda z: g(z) - sum(cj * z**j for j, cj in enumerate(first)), w,
+                            list(range(fixed, degree + 1)), lo, hi)
+        c = first + rest
+    return [float(x) for x in c], worst
 
 
 def series(f, terms, z, cutoff=mp.mpf(2) ** -30):
@@ -107,9 +106,13 @@ def asin_g(z):
     return series(lambda z: (mp.asin(r) / r - 1) / z, lambda z: mp.mpf(1) / 6 + 3 * z / 40 + 15 * z * z / 336, z)
 
 
-def tan_g(z):
+def sinh_g(z):
     r = mp.sqrt(z)
-    return series(lambda z: (mp.tan(r) / r - 1) / z, lambda z: mp.mpf(1) / 3 + 2 * z / 15 + 17 * z * z / 315, z)
+    return series(lambda z: (mp.sinh(r) / r - 1) / z, lambda z: mp.mpf(1) / 6 + z / 120 + z * z / 5040, z)
+
+
+def cbrt_g(m):
+    return mp.cbrt(m)
 
 
 Q = mp.pi / 4 * (1 + mp.mpf(2) ** -20)
@@ -123,8 +126,9 @@ PROBLEMS = {
     "exp2": (exp2_g, lambda r: mp.mpf(1) / 4, -mp.mpf(1) / 2, mp.mpf(1) / 2, 10, 4),
     "log": (log_g, lambda z: z / 2, mp.mpf(0), S**2, 6, 3),
     "atan": (atan_g, lambda z: z, mp.mpf(0), (mp.sqrt(2) - 1) ** 2, 10, 5),
-    "asin": (asin_g, lambda z: z, mp.mpf(0), mp.mpf(1) / 4, 11, 5),
-    "tan": (tan_g, lambda z: z, mp.mpf(0), Q**2, 13, 6),
+    "asin": (asin_g, lambda z: z, mp.mpf(0), mp.mpf(1) / 4, 12, 6),
+    "sinh": (sinh_g, lambda z: z, mp.mpf(0), mp.mpf(1), 7, 3),
+    "cbrt": (cbrt_g, lambda m: 1 / mp.cbrt(m), mp.mpf(1), mp.mpf(2), 4),
 }
 
 if __name__ == "__main__":

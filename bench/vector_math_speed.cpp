@@ -22,12 +22,31 @@ constexpr int kElements = 16384;
 struct Range {
   const char* name;
   double low, high;
+  const char* second = "";  // second argument as text
 };
-constexpr Range kFunctions[] = {
-    {"sin", -100, 100}, {"cos", -100, 100}, {"tan", -100, 100},  {"exp", -20, 20},     {"exp2", -20, 20},
-    {"expm1", -5, 5},   {"log", 1e-3, 1e3}, {"log2", 1e-3, 1e3}, {"log10", 1e-3, 1e3}, {"log1p", -0.9, 1e3},
-    {"sinh", -5, 5},    {"cosh", -5, 5},    {"tanh", -5, 5},     {"asin", -1, 1},      {"acos", -1, 1},
-    {"atan", -10, 10},  {"asinh", -10, 10}, {"acosh", 1, 100},   {"atanh", -1, 1},     {"cbrt", -10, 10}};
+constexpr Range kFunctions[] = {{"sin", -100, 100},
+                                {"cos", -100, 100},
+                                {"tan", -100, 100},
+                                {"exp", -20, 20},
+                                {"exp2", -20, 20},
+                                {"expm1", -5, 5},
+                                {"log", 1e-3, 1e3},
+                                {"log2", 1e-3, 1e3},
+                                {"log10", 1e-3, 1e3},
+                                {"log1p", -0.9, 1e3},
+                                {"sinh", -5, 5},
+                                {"cosh", -5, 5},
+                                {"tanh", -5, 5},
+                                {"asin", -1, 1},
+                                {"acos", -1, 1},
+                                {"atan", -10, 10},
+                                {"asinh", -10, 10},
+                                {"acosh", 1, 100},
+                                {"atanh", -1, 1},
+                                {"cbrt", -10, 10},
+                                {"atan2", -10, 10, ", 3 - x[i]"},
+                                {"hypot", -10, 10, ", 3 - x[i]"},
+                                {"pow", 0.1, 10, ", x[i] - 3"}};
 
 template <class T>
 double time_function(suture::Toolchain& toolchain, const Range& range) {
@@ -35,9 +54,9 @@ double time_function(suture::Toolchain& toolchain, const Range& range) {
   const std::string text = fmt::format(
       "extern \"C\" uint32_t kernel(void* const* p, const int64_t* n) {{\n"
       "  const {0}* __restrict x = (const {0}*)p[0];\n  {0}* __restrict y = ({0}*)p[1];\n"
-      "  const int64_t size = n[0];\n  for (int64_t i = 0; i < size; ++i) y[i] = vm_{1}(x[i]);\n  return "
+      "  const int64_t size = n[0];\n  for (int64_t i = 0; i < size; ++i) y[i] = vm_{1}(x[i]{2});\n  return "
       "0;\n}}\n",
-      type, range.name);
+      type, range.name, range.second);
   auto library = toolchain.compile({"bench", text, {"kernel"}, false});
   if (!library.ok()) {
     fmt::print(stderr, "{}\n", library.error().message);

@@ -54,12 +54,14 @@ namespace suture {
 namespace {
 
 // Same kernel speed as default<O3> at two thirds of its time: no unrolling, no SLP, no second vectoriser
-// round.
+// round. instcombine is told not to verify that one round reached a fixpoint, which would be a fatal error of
+// LLVM's.
 constexpr const char* kPipeline =
     "function(sroa,early-cse,simplifycfg),cgscc(inline),"
-    "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop(loop-"
-    "rotate),loop-mssa(licm),"
-    "simplifycfg,instcombine<no-verify-fixpoint>,loop(indvars)),"
+    "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
+    "simplifycfg,"
+    "loop-simplify,lcssa,loop(loop-rotate),loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,loop("
+    "indvars)),"
     "function(loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse,"
     "instcombine<no-verify-fixpoint>)";
 

@@ -1,4 +1,4 @@
-// The C library's elementary functions, as kernels may call them.
+// The C library's elementary functions: slow paths of the vector math.
 #define SUTURE_C1(name) extern "C" double name(double) noexcept __attribute__((const));
 #define SUTURE_C2(name) extern "C" double name(double, double) noexcept __attribute__((const));
 SUTURE_C1(sin)

@@ -1,6 +1,7 @@
 # Makes prelude_text.cpp, the prelude as one string, from the parts below in this order. #line markers keep the part names in
 # diagnostics. Run at configure time to set up the rule, and again as a script (-DOUTPUT=...) at build time.
-set(SUTURE_PRELUDE_PARTS types.h arithmetic.h cast.h division.h c_library.h vector_types.h vector_math.h math_scalar.h)
+set(SUTURE_PRELUDE_PARTS types.h arithmetic.h cast.h division.h c_library.h vector_types.h vector_trig.h
+    vector_exp.h vector_log.h vector_power.h power.h)
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/reduction.h)
   list(APPEND SUTURE_PRELUDE_PARTS reduction.h)
 endif()
