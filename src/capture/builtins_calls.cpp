@@ -167,7 +167,23 @@ std::shared_ptr<IteratorValue> iterator_of(Of of, Items children, ValueRef subje
   return iterator;
 }
 
+// strict=True is the plain zip when all lengths are known and equal; otherwise Python raises at the right moment.
+bool known_equal_lengths(const CallArguments& args) {
+  std::optional<size_t> length;
+  for (const ValueRef& value : args.positional) {
+    const SequenceValue* items = as_tuple_or_list(value);
+    if (!items || (length && *length != items->items.size())) return false;
+    length = items->items.size();
+  }
+  return true;
+}
+
 Outcome zip_call(CaptureState& state, const CallArguments& args) {
+  if (!args.keyword.empty()) {
+    const ValueRef* strict = args.keyword.size() == 1 ? keyword(args, "strict") : nullptr;
+    const PyRef known = strict ? state.python_constant(*strict) : PyRef();
+    if (!known || (known.get() != Py_False && !(known.get() == Py_True && known_equal_lengths(args)))) return ValueRef();
+  }
   SUTURE_CAPTURE(children, iterators_of(state, args.positional.begin(), args.positional.end()));
   return ValueRef(iterator_of(Of::kZip, std::move(children)));
 }
@@ -487,7 +503,7 @@ constexpr std::array kBuiltins = {
     Row{"builtins", "getattr", 2, 3, false, getattr_call},
     Row{"builtins", "setattr", 3, 3, false, setattr_call},
     Row{"builtins", "range", 1, 3, false, range_call},
-    Row{"builtins", "zip", 0, kMany, false, zip_call},
+    Row{"builtins", "zip", 0, kMany, true, zip_call},
     Row{"builtins", "map", 2, kMany, false, map_call},
     Row{"builtins", "filter", 2, 2, false, filter_call},
     Row{"builtins", "enumerate", 1, 2, true, enumerate_call},

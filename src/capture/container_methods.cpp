@@ -171,8 +171,14 @@ Outcome dict_pop(CaptureState& state, const ValueRef& self, const Items& args) {
   return value;
 }
 
-Outcome dict_update(CaptureState& state, const ValueRef& self, const Items& args) {
-  SUTURE_CAPTURE_VOID(dict_merge(state, self, args[0], false));
+// update(other, **values)
+Outcome dict_update_keywords(CaptureState& state, const ValueRef& self, const CallArguments& args) {
+  if (!args.positional.empty()) SUTURE_CAPTURE_VOID(dict_merge(state, self, args.positional[0], false));
+  for (const auto& [name, value] : args.keyword) {
+    const PyRef key = PyRef::steal(PyUnicode_FromString(name.c_str()));
+    if (!key) return Error::python("capture");
+    SUTURE_CAPTURE_VOID(set_item(state, self, state.literal(key), value));
+  }
   return state.none();
 }
 
@@ -224,7 +230,6 @@ constexpr std::array kMethods = {
     Row{ValueKind::kDict, "get", 1, 2, dict_get},
     Row{ValueKind::kDict, "setdefault", 1, 2, dict_setdefault},
     Row{ValueKind::kDict, "pop", 1, 2, dict_pop},
-    Row{ValueKind::kDict, "update", 1, 1, dict_update},
     Row{ValueKind::kDict, "copy", 0, 0, dict_copy},
     Row{ValueKind::kDict, "clear", 0, 0, dict_clear},
     Row{ValueKind::kSet, "add", 1, 1, set_add},
@@ -263,6 +268,8 @@ bool has_builtin_method(const ValueRef& self, const std::string& name) {
 Outcome call_builtin_method(CaptureState& state, const ValueRef& self, const std::string& name,
                             const CallArguments& args) {
   if (as_constant(self)) return call_constant_method(state, self, name, args);
+  if (self->kind == ValueKind::kDict && name == "update" && args.positional.size() <= 1)
+    return dict_update_keywords(state, self, args);
   const Row* row = find_method(self->kind, name);
   if (row && args.keyword.empty() && args.positional.size() >= row->least &&
       args.positional.size() <= row->most)

@@ -140,6 +140,22 @@ def try_block(x):
     return y + z
 
 
+def test_arithmetic_in_a_try_block_stays_there():
+    """An exception or a FloatingPointError of the block must reach its handler, so the block runs in Python."""
+    compiled = suture.compile(try_block)
+    check(try_block, compiled, (X,))
+    assert _core.status(compiled)["reason"] == "Graph break inside try or with"
+
+    def guarded(x):
+        try:
+            return 1.0 / x
+        except FloatingPointError:
+            return x
+
+    with np.errstate(all="raise"):
+        check(guarded, suture.compile(guarded), (np.array([0.0, 1.0]),))
+
+
 def chained_comparison(x):
     n = x.shape[0]
     return x * 2 if 1 < n < 10 else x
@@ -251,7 +267,7 @@ def views_alias(x):
 
 FUNCTIONS = [
     tuples, dicts, lists, comprehensions, default_arguments, star_arguments, closures, lambdas, partials, fstrings, shape_logic,
-    isinstance_logic, zips, min_max, ternary, while_loop, for_else, walrus, try_block, chained_comparison, boolean_logic,
+    isinstance_logic, zips, min_max, ternary, while_loop, for_else, walrus, chained_comparison, boolean_logic,
     slices_of_lists, string_methods, nested_functions, global_function, methods, callable_instance, unpack_array, iterate_array,
     conditional_expression_of_none, augmented, same_object_returned, views_alias,
 ]  # fmt: skip
