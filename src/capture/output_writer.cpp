@@ -173,7 +173,9 @@ Result<OutputWriter::Made> OutputWriter::finish() {
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef(constants_[i]).release());
   SUTURE_TRY(code, make_code_object(function, tuple.get()));
   SUTURE_TRY(made, make_function(code.get(), function_, cells.get()));
-  return Made{std::move(made), std::move(function)};
+  SUTURE_TRY(view, code_view(code.get()));
+  SUTURE_TRY(listed, decode_function(view));
+  return Made{std::move(made), std::move(listed)};
 }
 
 }  // namespace suture
