@@ -38,6 +38,7 @@ class Fuser {
           groups_[earlier].after.insert(groups_.size());
       groups_.push_back(std::move(group));
     }
+    find_candidates();
   }
 
   FusedStatements run() {
@@ -84,15 +85,44 @@ class Fuser {
     return elements * itemsize(buffer.dtype) * (handed_over ? 2.0 : 1.0);
   }
 
-  std::vector<Pair> candidates() const {
-    std::vector<Pair> pairs;
-    for (size_t a = 0; a < groups_.size(); ++a)
-      for (size_t b = a + 1; b < groups_.size() && groups_[a].alive; ++b)
-        if (groups_[b].alive)
-          if (const auto pair = ordered_pair(a, b)) pairs.push_back(*pair);
-    std::stable_sort(pairs.begin(), pairs.end(),
-                     [](const Pair& x, const Pair& y) { return x.bytes > y.bytes; });
-    return pairs;
+  // Pairs that share memory, most shared bytes first. Only the pairs of a merged group change, so the list is
+  // kept.
+  void find_candidates() {
+    std::map<BufferId, std::vector<size_t>> users;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      for (const auto* ids : {&groups_[i].touched.reads, &groups_[i].touched.writes})
+        for (BufferId id : *ids) users[id].push_back(i);
+    }
+    std::set<std::pair<size_t, size_t>> seen;
+    for (const auto& [buffer, indices] : users)
+      for (size_t a : indices)
+        for (size_t b : indices)
+          if (a < b && seen.insert({a, b}).second) add_candidate(a, b);
+    sort_candidates();
+  }
+
+  void add_candidate(size_t a, size_t b) {
+    if (const auto pair = ordered_pair(std::min(a, b), std::max(a, b))) candidates_.push_back(*pair);
+  }
+
+  void sort_candidates() {
+    std::sort(candidates_.begin(), candidates_.end(), [](const Pair& x, const Pair& y) {
+      const auto place = [](const Pair& p) { return std::minmax(p.first, p.second); };
+      return x.bytes != y.bytes ? x.bytes > y.bytes : place(x) < place(y);
+    });
+  }
+
+  void renew_candidates(size_t into, size_t gone) {
+    std::set<size_t> partners;
+    std::erase_if(candidates_, [&](const Pair& pair) {
+      const bool changed =
+          pair.first == into || pair.second == into || pair.first == gone || pair.second == gone;
+      if (changed) partners.insert({pair.first, pair.second});
+      return changed;
+    });
+    for (size_t other : partners)
+      if (other != into && other != gone) add_candidate(into, other);
+    sort_candidates();
   }
 
   FuseResult judge(const Pair& pair) const {
@@ -107,7 +137,7 @@ class Fuser {
   }
 
   bool merge_best_pair() {
-    for (const Pair& pair : candidates()) {
+    for (const Pair& pair : candidates_) {
       const auto key = std::make_pair(pair.first, pair.second);
       const auto versions = std::make_pair(groups_[pair.first].version, groups_[pair.second].version);
       const auto known = refused_.find(key);
@@ -118,8 +148,9 @@ class Fuser {
         if (result.reason != FusionReason::kCycle) refused_[key] = versions;
         continue;
       }
-      record(pair, result);
-      merge(pair, std::move(*result.nest));
+      const Pair merged = pair;  // merging edits the list
+      record(merged, result);
+      merge(merged, std::move(*result.nest));
       return true;
     }
     return false;
@@ -139,6 +170,7 @@ class Fuser {
     for (Group& other : groups_)
       if (other.after.erase(gone) && other.alive) other.after.insert(into);
     group.after.erase(into);
+    renew_candidates(into, gone);
   }
 
   std::string name_of(const Group& group, bool last) const {
@@ -164,7 +196,7 @@ class Fuser {
   }
 
   void record_refusals() {
-    for (const Pair& pair : candidates()) {
+    for (const Pair& pair : candidates_) {
       const FuseResult result = judge(pair);
       if (!result.nest) record(pair, result);
     }
@@ -192,6 +224,7 @@ class Fuser {
   const Graph& graph_;
   const ScheduleOptions& options_;
   std::vector<Group> groups_;
+  std::vector<Pair> candidates_;
   std::map<std::pair<size_t, size_t>, std::pair<int, int>> refused_;
   std::vector<FusionVerdict> verdicts_;
 };
