@@ -6,31 +6,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <numeric>
+
+#include "base/nearest_name.h"
 
 namespace suture {
 namespace {
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = std::exchange(row[j], next);
-    }
-  }
-  return row.back();
-}
-
 std::string_view nearest_option(std::string_view name) {
   const auto& options = all_options();
-  return std::min_element(options.begin(), options.end(),
-                          [&](const auto& a, const auto& b) {
-                            return edit_distance(a.name, name) < edit_distance(b.name, name);
-                          })
+  return std::ranges::min_element(options, {},
+                                  [&](const OptionInfo& o) { return edit_distance(o.name, name); })
       ->name;
 }
 
