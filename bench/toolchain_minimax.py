@@ -6,6 +6,7 @@ Each entry of PROBLEMS approximates g(z) on [lo, hi] by a polynomial of the give
 that the weighted error is the relative error of the whole function (or a bound of it). The two lowest coefficients are rounded to double first
 and the rest is fitted again to what the rounding left, so that rounding costs almost nothing.
 """
+
 import sys
 
 import mpmath as mp
@@ -36,8 +37,8 @@ def remez(g, w, powers, lo, hi, rounds=12):
     samples = [lo + (hi - lo) * (1 - mp.cos(mp.pi * i / 600)) / 2 for i in range(601)]
     values = [(z, g(z), w(z)) for z in samples]
     for _ in range(rounds):
-        c, level = solve(g, w, powers, nodes)
-        error = [(sum(cj * z**p for cj, p in zip(c, powers)) - gz) * wz for z, gz, wz in values]
+        c, _ = solve(g, w, powers, nodes)
+        error = [(sum(cj * z**p for cj, p in zip(c, powers, strict=True)) - gz) * wz for z, gz, wz in values]
         extrema = []
         for i, e in enumerate(error):
             left, right = error[i - 1] if i else -e * mp.inf, error[i + 1] if i < 600 else -e * mp.inf
@@ -61,14 +62,19 @@ def fit(g, w, degree, lo, hi):
     c, worst = remez(g, w, list(range(degree + 1)), lo, hi)
     for fixed in range(1, 3 if lo >= 0 else 1):
         first = [mp.mpf(float(x)) for x in c[:fixed]]
-        rest, worst = remez(lambda z: g(z) - sum(cj * z**j for j, cj in enumerate(first)), w,
-                            list(range(fixed, degree + 1)), lo, hi)
+        rest, worst = remez(
+            lambda z, first=first: g(z) - sum(cj * z**j for j, cj in enumerate(first)),
+            w,
+            list(range(fixed, degree + 1)),
+            lo,
+            hi,
+        )
         c = first + rest
     return [float(x) for x in c], worst
 
 
-def series(f, terms, z, cutoff=mp.mpf(2) ** -30):
-    return f(z) if abs(z) > cutoff else terms(z)
+def series(f, terms, z):
+    return f(z) if abs(z) > 2**-30 else terms(z)
 
 
 def sin_g(z):
@@ -87,13 +93,16 @@ def exp_g(r):
 
 def exp2_g(r):
     ln2 = mp.log(2)
-    return series(lambda r: (mp.expm1(r * ln2) - r * ln2) / r**2,
-                  lambda r: ln2**2 / 2 + r * ln2**3 / 6 + r * r * ln2**4 / 24, r)
+    return series(
+        lambda r: (mp.expm1(r * ln2) - r * ln2) / r**2, lambda r: ln2**2 / 2 + r * ln2**3 / 6 + r * r * ln2**4 / 24, r
+    )
 
 
 def log_g(z):  # log((1+s)/(1-s)) = 2 s + s z R(z), z = s^2
     s = mp.sqrt(z)
-    return series(lambda z: (mp.log((1 + s) / (1 - s)) - 2 * s) / (s * z), lambda z: mp.mpf(2) / 3 + 2 * z / 5 + 2 * z * z / 7, z)
+    return series(
+        lambda z: (mp.log((1 + s) / (1 - s)) - 2 * s) / (s * z), lambda z: mp.mpf(2) / 3 + 2 * z / 5 + 2 * z * z / 7, z
+    )
 
 
 def atan_g(z):

@@ -1,7 +1,9 @@
 // op_pow and logaddexp, on top of the vector math.
 
-// Exponents for which NumPy squares, copies, inverts or takes the root are exact here too when they are literals.
-template <class F> SUTURE_INLINE F op_pow(F x, F y) {
+// Exponents for which NumPy squares, copies, inverts or takes the root are exact here too when they are
+// literals.
+template <class F>
+SUTURE_INLINE F op_pow(F x, F y) {
   static_assert(is_float<F>, "the integer form has a status");
   if (__builtin_constant_p(y)) {
     if (y == F(2)) return x * x;
@@ -14,7 +16,8 @@ template <class F> SUTURE_INLINE F op_pow(F x, F y) {
 }
 
 // Equal operands first: infinities of one sign would give inf - inf.
-template <class F> SUTURE_INLINE F vm_logaddexp(F x, F y) {
+template <class F>
+SUTURE_INLINE F vm_logaddexp(F x, F y) {
   const F difference = x == y ? F(0) : x - y;
   const F larger = difference > 0 ? x : y;
   const F sum = larger + vm_log1p(vm_exp(-op_abs(difference)));

@@ -4,7 +4,8 @@
 //   - No #include: the text is header-free, and compilers provide what is needed as macros and builtins.
 //   - Functions are branch-free where they can be, so that loops over them vectorise.
 //   - Kernels are compiled without contraction and without any fast-math flag; the prelude relies on that.
-//   - A function may raise a floating-point flag or a status bit too many (the graph is then replayed under NumPy, which costs
+//   - A function may raise a floating-point flag or a status bit too many (the graph is then replayed under
+//   NumPy, which costs
 //     time), never one too few.
 
 typedef __INT8_TYPE__ int8_t;
@@ -27,19 +28,27 @@ enum : uint32_t {
   kStatusPyError = 16
 };
 
-template <bool B, class T, class F> struct select_type { using type = T; };
-template <class T, class F> struct select_type<false, T, F> { using type = F; };
+template <bool B, class T, class F>
+struct select_type {
+  using type = T;
+};
+template <class T, class F>
+struct select_type<false, T, F> {
+  using type = F;
+};
 
-template <class T> struct type_info;
-#define SUTURE_TYPE(T, U, isfloat, issigned, nbits)          \
-  template <> struct type_info<T> {                          \
-    using unsigned_type = U;                                 \
+template <class T>
+struct type_info;
+#define SUTURE_TYPE(T, U, isfloat, issigned, nbits)                                                        \
+  template <>                                                                                              \
+  struct type_info<T> {                                                                                    \
+    using unsigned_type = U;                                                                               \
     /* Unsigned arithmetic wraps; narrower types would be promoted to int, whose overflow is undefined. */ \
-    using wrap_type = select_type<(nbits > 32), uint64_t, uint32_t>::type; \
-    static constexpr bool is_float = isfloat;                \
-    static constexpr bool is_signed = issigned;              \
-    static constexpr bool is_integer = !isfloat && nbits > 1; \
-    static constexpr int bits = nbits;                       \
+    using wrap_type = select_type<(nbits > 32), uint64_t, uint32_t>::type;                                 \
+    static constexpr bool is_float = isfloat;                                                              \
+    static constexpr bool is_signed = issigned;                                                            \
+    static constexpr bool is_integer = !isfloat && nbits > 1;                                              \
+    static constexpr int bits = nbits;                                                                     \
   };
 SUTURE_TYPE(bool, uint8_t, false, false, 1)
 SUTURE_TYPE(int8_t, uint8_t, false, true, 8)
@@ -54,14 +63,30 @@ SUTURE_TYPE(float, uint32_t, true, true, 32)
 SUTURE_TYPE(double, uint64_t, true, true, 64)
 #undef SUTURE_TYPE
 
-template <class T> constexpr bool is_float = type_info<T>::is_float;
-template <class T> constexpr bool is_integer = type_info<T>::is_integer;
-template <class T> constexpr bool is_signed = type_info<T>::is_signed;
-template <class T> constexpr bool is_bool = type_info<T>::bits == 1;
-template <class T> using wrap_t = typename type_info<T>::wrap_type;
-template <class T> constexpr T lowest_int = is_signed<T> ? T(wrap_t<T>(1) << (type_info<T>::bits - 1)) : T(0);
+template <class T>
+constexpr bool is_float = type_info<T>::is_float;
+template <class T>
+constexpr bool is_integer = type_info<T>::is_integer;
+template <class T>
+constexpr bool is_signed = type_info<T>::is_signed;
+template <class T>
+constexpr bool is_bool = type_info<T>::bits == 1;
+template <class T>
+using wrap_t = typename type_info<T>::wrap_type;
+template <class T>
+constexpr T lowest_int = is_signed<T> ? T(wrap_t<T>(1) << (type_info<T>::bits - 1)) : T(0);
 
 // The value, hidden from constant folding: operations on it really execute and set their flags.
-SUTURE_INLINE double opaque(double x) { asm("" : "+x"(x)); return x; }
-SUTURE_INLINE float opaque(float x) { asm("" : "+x"(x)); return x; }
-template <class T> SUTURE_INLINE T opaque(T x) { asm("" : "+r"(x)); return x; }
+SUTURE_INLINE double opaque(double x) {
+  asm("" : "+x"(x));
+  return x;
+}
+SUTURE_INLINE float opaque(float x) {
+  asm("" : "+x"(x));
+  return x;
+}
+template <class T>
+SUTURE_INLINE T opaque(T x) {
+  asm("" : "+r"(x));
+  return x;
+}

@@ -1,11 +1,12 @@
 // Vector math 3: logarithms and the inverse hyperbolic functions, which are logarithms.
 
-// u + u_lo = 2**k m, m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1): log m = 2 s + s^3 P(s^2) = hi + lo.
-// u is positive, normal and finite.
+// u + u_lo = 2**k m, m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1): log m = 2 s + s^3 P(s^2) = hi +
+// lo. u is positive, normal and finite.
 struct log_parts {
   vd k, hi, lo;
 };
-template <precision P, rest R = kWithRest> SUTURE_INLINE log_parts log_reduced(vd u, vd u_lo) {
+template <precision P, rest R = kWithRest>
+SUTURE_INLINE log_parts log_reduced(vd u, vd u_lo) {
   const vi raw = bits_of(u);
   const vi above = raw - 0x3fe6a09e667f3bcd;
   const vi k = above >> 52;
@@ -13,16 +14,19 @@ template <precision P, rest R = kWithRest> SUTURE_INLINE log_parts log_reduced(v
   if constexpr (P == kSingle) {
     const vd s = f / (2.0 + f);
     const vd z = s * s;
-    const vd p = polynomial(z, 0x1.555554fd9c317p-1, 0x1.999a7a8bb2ee0p-2, 0x1.2438d768dee54p-2, 0x1.e2f669d0b704cp-3);
+    const vd p =
+        polynomial(z, 0x1.555554fd9c317p-1, 0x1.999a7a8bb2ee0p-2, 0x1.2438d768dee54p-2, 0x1.e2f669d0b704cp-3);
     return {to_double(k), vfma(s * z, p, s + s), 0.0};
   }
   vd f_lo = 0.0;
-  if constexpr (R == kWithRest) f_lo = select(k < 1000, u_lo, 0.0) * double_of((1023 - pick(k < 1000, k, 0)) << 52);
+  if constexpr (R == kWithRest)
+    f_lo = select(k < 1000, u_lo, 0.0) * double_of((1023 - pick(k < 1000, k, 0)) << 52);
   const vd sum = 2.0 + f;
   const double_double s = divide({f, f_lo}, {sum, (f - (sum - 2.0)) + f_lo});
   const vd z = s.hi * s.hi;
-  const vd p = polynomial(z, 0x1.5555555555592p-1, 0x1.999999997ff18p-2, 0x1.24924941e16bbp-2, 0x1.c71c52143b6d7p-3,
-                          0x1.74663cf25283ep-3, 0x1.39a1e84213b00p-3, 0x1.2f03bfc2927bep-3);
+  const vd p =
+      polynomial(z, 0x1.5555555555592p-1, 0x1.999999997ff18p-2, 0x1.24924941e16bbp-2, 0x1.c71c52143b6d7p-3,
+                 0x1.74663cf25283ep-3, 0x1.39a1e84213b00p-3, 0x1.2f03bfc2927bep-3);
   return {to_double(k), s.hi + s.hi, vfma(s.hi * z, p, s.lo + s.lo)};
 }
 // k ln 2 + hi + lo; k times the high part is exact.
@@ -32,13 +36,15 @@ SUTURE_INLINE vd natural_log(const log_parts& l) {
   return sum.hi + (sum.lo + vfma(l.k, kLn2Rest, l.lo));
 }
 // The logarithm to another base: `one` is that of 2 (its high part times k is exact), `factor` that of e.
-SUTURE_INLINE vd other_log(const log_parts& l, double one_hi, double one_lo, double factor_hi, double factor_lo) {
+SUTURE_INLINE vd other_log(const log_parts& l, double one_hi, double one_lo, double factor_hi,
+                           double factor_lo) {
   const double_double product = two_product(l.hi, factor_hi);
   const vd product_lo = vfma(l.hi, factor_lo, vfma(l.lo, factor_hi, product.lo));
   const double_double sum = fast_two_sum(l.k * one_hi, product.hi);
   return sum.hi + (sum.lo + vfma(l.k, one_lo, product_lo));
 }
-template <precision P, class Combine> SUTURE_INLINE vd any_log(vd x, scalar_function slow, Combine combine) {
+template <precision P, class Combine>
+SUTURE_INLINE vd any_log(vd x, scalar_function slow, Combine combine) {
   const vi inside = (x > 0.0) & (x < __builtin_inf());
   const vd positive = select(inside, x, 1.0);
   log_parts l;
@@ -64,31 +70,38 @@ SUTURE_INLINE vd plain_log(vd positive) {
   const vd f = double_of(raw - (above & int64_t(0xfff0000000000000))) - 1.0;
   const vd s = f / (2.0 + f);
   const vd z = s * s;
-  const vd p = z * polynomial(z, 0x1.5555555555592p-1, 0x1.999999997ff18p-2, 0x1.24924941e16bbp-2, 0x1.c71c52143b6d7p-3,
-                              0x1.74663cf25283ep-3, 0x1.39a1e84213b00p-3, 0x1.2f03bfc2927bep-3);
+  const vd p =
+      z * polynomial(z, 0x1.5555555555592p-1, 0x1.999999997ff18p-2, 0x1.24924941e16bbp-2,
+                     0x1.c71c52143b6d7p-3, 0x1.74663cf25283ep-3, 0x1.39a1e84213b00p-3, 0x1.2f03bfc2927bep-3);
   const vd half_square = 0.5 * f * f;
   return vfma(k, kLn2High32, -((half_square - vfma(s, half_square + p, k * kLn2Rest)) - f));
 }
-template <precision P> SUTURE_INLINE vd log_of(vd x) {
+template <precision P>
+SUTURE_INLINE vd log_of(vd x) {
   if constexpr (P == kSingle)
-    return any_log<P>(x, log, [](const log_parts& l) __attribute__((always_inline)) { return natural_log(l); });
+    return any_log<P>(x, log,
+                      [](const log_parts& l) __attribute__((always_inline)) { return natural_log(l); });
   const vi inside = (x > 0.0) & (x < __builtin_inf());
   vd result = select(inside, plain_log(select(inside, x, 1.0)), x);
   const vi outside = x <= 0.0;
   if (__builtin_expect(any(outside), 0)) result = patch(result, x, outside, log);
   return result;
 }
-template <precision P> SUTURE_INLINE vd log2_of(vd x) {
+template <precision P>
+SUTURE_INLINE vd log2_of(vd x) {
   return any_log<P>(x, log2, [](const log_parts& l) __attribute__((always_inline)) {
     return other_log(l, 1.0, 0.0, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56);
   });
 }
-template <precision P> SUTURE_INLINE vd log10_of(vd x) {
+template <precision P>
+SUTURE_INLINE vd log10_of(vd x) {
   return any_log<P>(x, log10, [](const log_parts& l) __attribute__((always_inline)) {
-    return other_log(l, 0x1.3441350800000p-2, 0x1.f79fef311f12bp-34, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57);
+    return other_log(l, 0x1.3441350800000p-2, 0x1.f79fef311f12bp-34, 0x1.bcb7b1526e50ep-2,
+                     0x1.95355baaafad3p-57);
   });
 }
-template <precision> SUTURE_INLINE vd log1p_of(vd x) {
+template <precision>
+SUTURE_INLINE vd log1p_of(vd x) {
   const vi inside = (x > -1.0) & (x < __builtin_inf());
   const double_double u = two_sum(1.0, select(inside, x, 0.0));
   vd result = natural_log(log_reduced<kExact>(u.hi, u.lo));
@@ -99,7 +112,8 @@ template <precision> SUTURE_INLINE vd log1p_of(vd x) {
   return result;
 }
 
-// --- inverse hyperbolic --------------------------------------------------------------------------------------------------------
+// --- inverse hyperbolic
+// --------------------------------------------------------------------------------------------------------
 // sqrt(t + t_lo), t >= 0
 SUTURE_INLINE double_double square_root(double_double t) {
   const vd root = vsqrt(t.hi);
@@ -117,19 +131,22 @@ SUTURE_INLINE vd log_with_root(vd a, double sign) {
   l.k = l.k + select(large, 1.0, 0.0);
   return natural_log(l);
 }
-template <precision> SUTURE_INLINE vd asinh_of(vd x) {
+template <precision>
+SUTURE_INLINE vd asinh_of(vd x) {
   const vd magnitude = vabs(x);
   const vi usual = (magnitude >= 0x1p-28) & (magnitude < __builtin_inf());
   return select(usual, vcopysign(log_with_root(select(usual, magnitude, 1.0), 1.0), x), x);
 }
-template <precision> SUTURE_INLINE vd acosh_of(vd x) {
+template <precision>
+SUTURE_INLINE vd acosh_of(vd x) {
   const vi usual = (x >= 1.0) & (x < __builtin_inf());
   vd result = select(usual, log_with_root(select(usual, x, 1.0), -1.0), x);
   const vi outside = x < 1.0;
   if (__builtin_expect(any(outside), 0)) result = patch(result, x, outside, acosh);
   return result;
 }
-template <precision> SUTURE_INLINE vd atanh_of(vd x) {
+template <precision>
+SUTURE_INLINE vd atanh_of(vd x) {
   const vd magnitude = vabs(x);
   const vi usual = (magnitude >= 0x1p-28) & (magnitude < 1.0);
   const vd a = select(usual, magnitude, 0.0);

@@ -1,7 +1,9 @@
 // Vector math 4: powers and roots.
 
-// |x| = 8**e m, m in [1, 8): a polynomial gives 17 bits of the root, Newton's step 33, and a step with the exact residual all.
-template <precision> SUTURE_INLINE vd cbrt_of(vd x) {
+// |x| = 8**e m, m in [1, 8): a polynomial gives 17 bits of the root, Newton's step 33, and a step with the
+// exact residual all.
+template <precision>
+SUTURE_INLINE vd cbrt_of(vd x) {
   const vd magnitude = vabs(x);
   const vi usual = (magnitude > 0.0) & (magnitude < __builtin_inf());
   const vi subnormal = magnitude < 0x1p-1022;
@@ -25,13 +27,15 @@ template <precision> SUTURE_INLINE vd cbrt_of(vd x) {
 }
 
 // sqrt(x^2 + y^2), both scaled away from overflow and underflow. Infinity beats NaN.
-template <precision P> SUTURE_INLINE vd hypot_of(vd x, vd y) {
+template <precision P>
+SUTURE_INLINE vd hypot_of(vd x, vd y) {
   const vd ax = vabs(x), ay = vabs(y);
   const vi swapped = ax < ay;
   const vi infinite = (ax == __builtin_inf()) | (ay == __builtin_inf());
   const vi nan = (x != x) | (y != y);
   const vi special = infinite | nan;
-  const vd larger = select(special, 1.0, select(swapped, ay, ax)), smaller = select(special, 0.0, select(swapped, ax, ay));
+  const vd larger = select(special, 1.0, select(swapped, ay, ax)),
+           smaller = select(special, 0.0, select(swapped, ax, ay));
   const vd scale_up = select(larger > 0x1p500, 0x1p-600, select(larger < 0x1p-400, 0x1p600, 1.0));
   const vd scale_down = select(larger > 0x1p500, 0x1p600, select(larger < 0x1p-400, 0x1p-600, 1.0));
   const vd a = larger * scale_up, b = smaller * scale_up;
@@ -48,7 +52,8 @@ template <precision P> SUTURE_INLINE vd hypot_of(vd x, vd y) {
   return select(infinite, __builtin_inf(), result);
 }
 
-// log of a positive normal number as hi + lo with 2**-65 of relative error: P's leading term 2/3 is multiplied out exactly.
+// log of a positive normal number as hi + lo with 2**-65 of relative error: P's leading term 2/3 is
+// multiplied out exactly.
 SUTURE_INLINE double_double precise_log(vd u, vd extra_k) {
   const vi raw = bits_of(u);
   const vi above = raw - 0x3fe6a09e667f3bcd;
@@ -59,9 +64,10 @@ SUTURE_INLINE double_double precise_log(vd u, vd extra_k) {
   const double_double s = fast_two_sum(q.hi, q.lo);
   double_double z = two_product(s.hi, s.hi);
   z.lo = vfma(2.0 * s.hi, s.lo, z.lo);
-  const vd tail = z.hi * z.hi *
-                  polynomial(z.hi, 0x1.9999999999996p-2, 0x1.2492492492f51p-2, 0x1.c71c71c5968f7p-3, 0x1.745d1829569afp-3,
-                             0x1.3b1364c945af2p-3, 0x1.11206f2ddf019p-3, 0x1.de3d70c4826fap-4, 0x1.eac5bb3662a97p-4);
+  const vd tail =
+      z.hi * z.hi *
+      polynomial(z.hi, 0x1.9999999999996p-2, 0x1.2492492492f51p-2, 0x1.c71c71c5968f7p-3, 0x1.745d1829569afp-3,
+                 0x1.3b1364c945af2p-3, 0x1.11206f2ddf019p-3, 0x1.de3d70c4826fap-4, 0x1.eac5bb3662a97p-4);
   double_double w = two_product(z.hi, 0x1.5555555555555p-1);
   w.lo = vfma(z.hi, 0x1.5555555555555p-55, vfma(z.lo, 0x1.5555555555555p-1, w.lo));
   w = fast_two_sum(w.hi, tail + w.lo);
@@ -82,9 +88,11 @@ SUTURE_INLINE vd precise_power(vd base, vd exponent) {
   const vd rest = select(inside == product.hi, vfma(exponent, l.lo, product.lo), 0.0);
   return scaled_exponential<kExact>(exp_reduced<kExact, kWithRest>(inside, rest));
 }
-// e**(y log|x|) with the sign of an odd power. Zeros to a positive power and negative numbers to an integer power are usual;
-// what remains (infinities, NaN, 0**-1, the root of a negative number, huge exponents) goes to the C library.
-template <precision P> SUTURE_INLINE vd pow_of(vd x, vd y) {
+// e**(y log|x|) with the sign of an odd power. Zeros to a positive power and negative numbers to an integer
+// power are usual; what remains (infinities, NaN, 0**-1, the root of a negative number, huge exponents) goes
+// to the C library.
+template <precision P>
+SUTURE_INLINE vd pow_of(vd x, vd y) {
   const vd ax = vabs(x);
   const vi integer = vrint(y) == y;
   const vd half_y = 0.5 * y;
@@ -96,7 +104,8 @@ template <precision P> SUTURE_INLINE vd pow_of(vd x, vd y) {
   const vd exponent = select(usual, y, 0.0);
   vd magnitude;
   if constexpr (P == kSingle)
-    magnitude = scaled_exponential<P>(exp_reduced<P>(clamp_finite(exponent * plain_log(base), -150.0, 150.0)));
+    magnitude =
+        scaled_exponential<P>(exp_reduced<P>(clamp_finite(exponent * plain_log(base), -150.0, 150.0)));
   else
     magnitude = precise_power(base, exponent);
   magnitude = select(zero, 0.0, magnitude);

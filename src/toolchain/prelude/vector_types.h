@@ -1,13 +1,13 @@
 // Vectors of doubles, the currency of the vector math.
 //
 // How vector functions reach a loop
-//   A loop over `vm_sin(x[i])` calls suture_sin_f64, a scalar function that the inliner leaves alone. The in-process compiler
-//   tells the loop vectoriser that suture_sin_f64_v is its vector form (and _w the form with twice the lanes), so the loop
-//   becomes one call per vector. In there, unlike in an auto-vectorised expression, a rare case may be a branch: "does any
-//   lane need the slow path?". The scalar form is lane 0 of the vector form: an element's bits never depend on its place in
-//   the array.
-// Compilers without clang's vector types compile the same text with one lane per "vector", in plain doubles: slower, but with
-// the same bits.
+//   A loop over `vm_sin(x[i])` calls suture_sin_f64, a scalar function that the inliner leaves alone. The
+//   in-process compiler tells the loop vectoriser that suture_sin_f64_v is its vector form (and _w the form
+//   with twice the lanes), so the loop becomes one call per vector. In there, unlike in an auto-vectorised
+//   expression, a rare case may be a branch: "does any lane need the slow path?". The scalar form is lane 0
+//   of the vector form: an element's bits never depend on its place in the array.
+// Compilers without clang's vector types compile the same text with one lane per "vector", in plain doubles:
+// slower, but with the same bits.
 #if defined(__clang__) && defined(__x86_64__) && defined(__AVX__)
 #define SUTURE_VECTOR_MATH 1
 #ifdef __AVX512F__
@@ -40,8 +40,8 @@ SUTURE_INLINE vd vrint(vd a) { return __builtin_rint(a); }
 SUTURE_INLINE bool any(vi mask) { return mask != 0; }
 #endif
 
-// A mask is what a comparison gives: all ones or zero per lane, with one lane 1 or 0. Only &, |, lnot, select and pick may be
-// applied to it.
+// A mask is what a comparison gives: all ones or zero per lane, with one lane 1 or 0. Only &, |, lnot, select
+// and pick may be applied to it.
 SUTURE_INLINE vi lnot(vi mask) { return mask == 0; }
 SUTURE_INLINE vd select(vi mask, vd a, vd b) { return mask ? a : b; }
 SUTURE_INLINE vi pick(vi mask, vi a, vi b) { return mask ? a : b; }
@@ -50,9 +50,13 @@ SUTURE_INLINE vd double_of(vi x) { return __builtin_bit_cast(vd, x); }
 
 // c0 + z (c1 + z (c2 + ...))
 SUTURE_INLINE vd polynomial(vd, double c) { return c; }
-template <class... C> SUTURE_INLINE vd polynomial(vd z, double c, C... rest) { return vfma(polynomial(z, rest...), z, c); }
+template <class... C>
+SUTURE_INLINE vd polynomial(vd z, double c, C... rest) {
+  return vfma(polynomial(z, rest...), z, c);
+}
 
-// Adding it rounds to an integer, which then sits in the low bits: conversions without the flags of a real conversion.
+// Adding it rounds to an integer, which then sits in the low bits: conversions without the flags of a real
+// conversion.
 constexpr double kShift = 0x1.8p52;
 constexpr int64_t kShiftBits = 0x4338000000000000;
 SUTURE_INLINE vi low_integer(vd shifted) { return bits_of(shifted) - kShiftBits; }
@@ -82,7 +86,8 @@ static inline __attribute__((noinline, cold)) vd patch(vd result, vd x, vi mask,
 }
 
 typedef double (*scalar_function2)(double, double);
-static inline __attribute__((noinline, cold)) vd patch2(vd result, vd x, vd y, vi mask, scalar_function2 function) {
+static inline __attribute__((noinline, cold)) vd patch2(vd result, vd x, vd y, vi mask,
+                                                        scalar_function2 function) {
 #ifdef SUTURE_VECTOR_MATH
   for (int i = 0; i < SUTURE_LANES; ++i)
     if (mask[i]) result[i] = function(x[i], y[i]);
@@ -118,8 +123,8 @@ SUTURE_INLINE double_double divide(double_double n, double_double d) {
   return {quotient, rest * inverse};
 }
 
-enum precision { kExact, kSingle };   // see vector_trig.h
-enum rest { kNoRest, kWithRest };     // whether an argument comes with a low part
+enum precision { kExact, kSingle };  // see vector_trig.h
+enum rest { kNoRest, kWithRest };    // whether an argument comes with a low part
 
 // Defines vm_NAME from `template <precision> vd NAME_of(vd)`; floats use kSingle.
 #ifdef SUTURE_VECTOR_MATH
@@ -134,37 +139,36 @@ SUTURE_INLINE vw both_halves(vf low, vf high) {
 SUTURE_INLINE vd widen(vf x) { return __builtin_convertvector(x, vd); }
 SUTURE_INLINE vf narrow(vd x) { return __builtin_convertvector(x, vf); }
 
-#define SUTURE_DECLARE_FORMS(NAME, ARGS_VD, ARGS_D, ARGS_VF, ARGS_VW, ARGS_F)                     \
-  SUTURE_VECTOR_FUNCTION vd NAME##_f64_v ARGS_VD __asm__("suture_" #NAME "_f64_v");               \
-  SUTURE_VECTOR_FUNCTION double NAME##_f64 ARGS_D __asm__("suture_" #NAME "_f64");                \
-  SUTURE_VECTOR_FUNCTION vf NAME##_f32_v ARGS_VF __asm__("suture_" #NAME "_f32_v");               \
-  SUTURE_VECTOR_FUNCTION vw NAME##_f32_w ARGS_VW __asm__("suture_" #NAME "_f32_w");               \
+#define SUTURE_DECLARE_FORMS(NAME, ARGS_VD, ARGS_D, ARGS_VF, ARGS_VW, ARGS_F)       \
+  SUTURE_VECTOR_FUNCTION vd NAME##_f64_v ARGS_VD __asm__("suture_" #NAME "_f64_v"); \
+  SUTURE_VECTOR_FUNCTION double NAME##_f64 ARGS_D __asm__("suture_" #NAME "_f64");  \
+  SUTURE_VECTOR_FUNCTION vf NAME##_f32_v ARGS_VF __asm__("suture_" #NAME "_f32_v"); \
+  SUTURE_VECTOR_FUNCTION vw NAME##_f32_w ARGS_VW __asm__("suture_" #NAME "_f32_w"); \
   SUTURE_VECTOR_FUNCTION float NAME##_f32 ARGS_F __asm__("suture_" #NAME "_f32");
-#define SUTURE_VECTOR1(NAME)                                                                      \
-  SUTURE_DECLARE_FORMS(NAME, (vd x), (double x), (vf x), (vw x), (float x))                       \
-  vd NAME##_f64_v(vd x) { return NAME##_of<kExact>(x); }                                          \
-  double NAME##_f64(double x) { return NAME##_f64_v(vd(x))[0]; }                                  \
-  vf NAME##_f32_v(vf x) { return narrow(NAME##_of<kSingle>(widen(x))); }                          \
-  vw NAME##_f32_w(vw x) { return both_halves(NAME##_f32_v(x.lo), NAME##_f32_v(x.hi)); }           \
-  float NAME##_f32(float x) { return NAME##_f32_w(vw(x))[0]; }                                    \
-  SUTURE_INLINE double vm_##NAME(double x) { return NAME##_f64(x); }                              \
+#define SUTURE_VECTOR1(NAME)                                                            \
+  SUTURE_DECLARE_FORMS(NAME, (vd x), (double x), (vf x), (vw x), (float x))             \
+  vd NAME##_f64_v(vd x) { return NAME##_of<kExact>(x); }                                \
+  double NAME##_f64(double x) { return NAME##_f64_v(vd(x))[0]; }                        \
+  vf NAME##_f32_v(vf x) { return narrow(NAME##_of<kSingle>(widen(x))); }                \
+  vw NAME##_f32_w(vw x) { return both_halves(NAME##_f32_v(x.lo), NAME##_f32_v(x.hi)); } \
+  float NAME##_f32(float x) { return NAME##_f32_w(vw(x))[0]; }                          \
+  SUTURE_INLINE double vm_##NAME(double x) { return NAME##_f64(x); }                    \
   SUTURE_INLINE float vm_##NAME(float x) { return NAME##_f32(x); }
-#define SUTURE_VECTOR2(NAME)                                                                      \
-  SUTURE_DECLARE_FORMS(NAME, (vd x, vd y), (double x, double y), (vf x, vf y), (vw x, vw y), (float x, float y)) \
-  vd NAME##_f64_v(vd x, vd y) { return NAME##_of<kExact>(x, y); }                                 \
-  double NAME##_f64(double x, double y) { return NAME##_f64_v(vd(x), vd(y))[0]; }                 \
-  vf NAME##_f32_v(vf x, vf y) { return narrow(NAME##_of<kSingle>(widen(x), widen(y))); }          \
-  vw NAME##_f32_w(vw x, vw y) {                                                                   \
-    return both_halves(NAME##_f32_v(x.lo, y.lo), NAME##_f32_v(x.hi, y.hi));                       \
-  }                                                                                               \
-  float NAME##_f32(float x, float y) { return NAME##_f32_w(vw(x), vw(y))[0]; }                    \
-  SUTURE_INLINE double vm_##NAME(double x, double y) { return NAME##_f64(x, y); }                 \
+#define SUTURE_VECTOR2(NAME)                                                                              \
+  SUTURE_DECLARE_FORMS(NAME, (vd x, vd y), (double x, double y), (vf x, vf y), (vw x, vw y),              \
+                       (float x, float y))                                                                \
+  vd NAME##_f64_v(vd x, vd y) { return NAME##_of<kExact>(x, y); }                                         \
+  double NAME##_f64(double x, double y) { return NAME##_f64_v(vd(x), vd(y))[0]; }                         \
+  vf NAME##_f32_v(vf x, vf y) { return narrow(NAME##_of<kSingle>(widen(x), widen(y))); }                  \
+  vw NAME##_f32_w(vw x, vw y) { return both_halves(NAME##_f32_v(x.lo, y.lo), NAME##_f32_v(x.hi, y.hi)); } \
+  float NAME##_f32(float x, float y) { return NAME##_f32_w(vw(x), vw(y))[0]; }                            \
+  SUTURE_INLINE double vm_##NAME(double x, double y) { return NAME##_f64(x, y); }                         \
   SUTURE_INLINE float vm_##NAME(float x, float y) { return NAME##_f32(x, y); }
 #else
-#define SUTURE_VECTOR1(NAME)                                                          \
-  SUTURE_INLINE double vm_##NAME(double x) { return NAME##_of<kExact>(x); }           \
+#define SUTURE_VECTOR1(NAME)                                                \
+  SUTURE_INLINE double vm_##NAME(double x) { return NAME##_of<kExact>(x); } \
   SUTURE_INLINE float vm_##NAME(float x) { return float(NAME##_of<kSingle>(double(x))); }
-#define SUTURE_VECTOR2(NAME)                                                          \
+#define SUTURE_VECTOR2(NAME)                                                             \
   SUTURE_INLINE double vm_##NAME(double x, double y) { return NAME##_of<kExact>(x, y); } \
   SUTURE_INLINE float vm_##NAME(float x, float y) { return float(NAME##_of<kSingle>(double(x), double(y))); }
 #endif
