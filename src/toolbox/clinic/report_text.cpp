@@ -50,10 +50,17 @@ int64_t count_in(const JsonObject& report, std::string_view station) {
   return count;
 }
 
+// One file per graph: its path once, its kernels below with what they fuse.
 void write_kernels(std::string& out, const JsonObject& report) {
+  std::string last;
   json_objects(report, "kernels", [&](const JsonObject& kernel) {
-    out += fmt::format("  {}  ({})\n", json_str(kernel, "name"), json_str(kernel, "function"));
-    if (auto path = json_str(kernel, "path"); !path.empty()) out += fmt::format("    {}\n", path);
+    std::string head = fmt::format("  {}: {}\n", json_str(kernel, "function"), json_str(kernel, "path"));
+    if (head != last) out += head;
+    last = head;
+    std::string places;
+    for (const std::string& line : json_list(kernel, "lines"))
+      places += (places.empty() ? "" : ", ") + line.substr(line.rfind('/') + 1);
+    out += fmt::format("    {}{}\n", json_str(kernel, "name"), places.empty() ? "" : "  # " + places);
   });
 }
 

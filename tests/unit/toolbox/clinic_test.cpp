@@ -153,7 +153,9 @@ TEST(Clinic, text_walks_the_stations_in_order) {
   EXPECT_LT(recompiles, kernels);
   EXPECT_THAT(*text,
               HasSubstr("warning SB101 Graph break: Data-dependent branching\n    in f, prog.py:21\n"));
-  EXPECT_THAT(*text, HasSubstr("  cpp_fused_add_gt_sin_sum_0  (f)\n    /cache/graph_0.cpp\n"));
+  EXPECT_THAT(
+      *text,
+      HasSubstr("  f: /cache/graph_0.cpp\n    cpp_fused_add_gt_sin_sum_0  # prog.py:20, prog.py:21\n"));
   EXPECT_THAT(*text, HasSubstr("verdict   findings\n"));
 }
 
