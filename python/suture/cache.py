@@ -18,7 +18,10 @@ def _files(directory: str) -> list[os.DirEntry[str]]:
                 entry
                 for entry in entries
                 if entry.is_file(follow_symlinks=False)
-                and (entry.name.endswith((_KERNEL, _SOURCE, _PRELUDE)) or (entry.name[0] == "." and entry.name.endswith(".tmp")))
+                and (
+                    entry.name.endswith((_KERNEL, _SOURCE, _PRELUDE))
+                    or (entry.name[0] == "." and entry.name.endswith(".tmp"))
+                )
             ]
     except OSError:
         return []
