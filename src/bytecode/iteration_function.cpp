@@ -115,10 +115,11 @@ class IterationMaker {
                                               opcode_name(at(index).opcode)));
       for (int next : successors(original_, index)) {
         const ExceptionRegion* region = original_.region_at(index);
+        const bool follows = next == index + 1 && !ends_block(at(index).opcode);
         const bool exception_edge =
-            region != nullptr && next == region->target && next != index + 1 && next != at(index).target;
+            region != nullptr && next == region->target && !follows && next != at(index).target;
         if (next == loop_.header || (exception_edge && in_region_around(index))) continue;
-        if (is_exit(next))
+        if (!exception_edge && is_exit(next))
           exits_.push_back(next);
         else
           reach(next);

@@ -128,7 +128,8 @@ void try_point(PyView space, PyView function, int at, int nth, FrameEnd::Kind ki
   }
   ++tally.tried;
   const std::string expected = outcome(function, fresh().get());
-  const std::string got = outcome(emitted->code.function.get(), bound_arguments(function, arguments.get()).get());
+  const std::string got =
+      outcome(emitted->code.function.get(), bound_arguments(function, arguments.get()).get());
   ASSERT_EQ(got, expected) << "break at instruction " << at << " (round " << nth << ") of\n"
                            << to_text(b.capture.function) << "\n"
                            << emitted->code.listing_after;
@@ -354,6 +355,24 @@ def f(p):
     return r, {1, k}, [q * 2 for q in range(k)], {q: k for q in range(2)}
 def args(): return ({'kind': 'a', 'n': 5},)
 )",
+      // code that nobody wrote for this test
+      "from posixpath import normpath as f\ndef args(): return ('/a/./b/../c//d/../../e',)\n",
+      "from shlex import split as f\ndef args(): return ('a \"b c\" d\\\\ e',)\n",
+      "from statistics import quantiles as f\ndef args(): return ([4.0, 1.0, 3.0, 9.0, 2.0],)\n",
+      "from textwrap import dedent as f\ndef args(): return ('    a\\n      b\\n\\n    c\\n',)\n",
+      "from json.decoder import py_scanstring as f\ndef args(): return ('ab\\\\n\\\\u00e9c\" rest', 0)\n",
+      "from difflib import get_close_matches as f\ndef args(): return ('appel', ['ape', 'apple', 'peach'])\n",
+      "from calendar import TextCalendar\nf = TextCalendar.formatmonth\ndef args(): return (TextCalendar(), "
+      "2024, 2)\n",
+      "from ipaddress import summarize_address_range, ip_address\nf = lambda a, b: [str(n) for n in "
+      "summarize_address_range(ip_address(a), ip_address(b))]\ndef args(): return ('10.0.0.1', '10.0.0.9')\n",
+      "from fractions import Fraction\nf = Fraction.limit_denominator\ndef args(): return "
+      "(Fraction(31415926, 10000000), 1000)\n",
+      "from configparser import RawConfigParser\nf = RawConfigParser.read_dict\ndef args(): return "
+      "(RawConfigParser(), {'s': {'a': 1, 'b': 2}, 't': {}})\n",
+      "import random\nf = random.Random.sample\ndef args(): return (random.Random(3), range(30), 5)\n",
+      "import pprint\nf = pprint.PrettyPrinter.pformat\ndef args(): return (pprint.PrettyPrinter(width=20), "
+      "{'a': list(range(9)), 'b': 'x'})\n",
   };
   return all;
 }
