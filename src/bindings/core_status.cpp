@@ -99,6 +99,7 @@ nb::dict frame_row(const FrameRecord& record) {
   row["recompiles"] = counters.recompiles;
   row["compile_ms"] = compile_ms;
   row["time_ms"] = counters.time_ms;
+  row["steady_calls"] = counters.steady_calls;
   row["first_ms"] = counters.first_ms;
   row["replays"] = replays;
   const std::string reason = cache ? eager_reason(*cache) : "";

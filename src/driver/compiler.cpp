@@ -142,6 +142,7 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   };
   auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id, frame->kind);
   cache->profile_when(&profiling);
+  cache->count_compiles_in(&compiles_);
   frame->cache = cache.get();
   PyRef callable = make_jit_callable(function, std::move(cache));
   if (!callable) return Error::python("compile");

@@ -77,6 +77,7 @@ class Compiler {
   void remember(const Event& event);
 
   int next_frame_ = 0;
+  int64_t compiles_ = 0;  // of all caches
   std::map<int, std::weak_ptr<FrameRecord>> records_;
   std::vector<PyRef> live_callables_;  // weak references
   std::unique_ptr<Toolchain> toolchain_;

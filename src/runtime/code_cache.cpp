@@ -97,12 +97,17 @@ class CodeCache::Running {
   explicit Running(CodeCache& cache) : cache_(cache), scratch(std::move(cache.scratch_)) {
     if (!scratch) scratch = std::make_unique<GuardScratch>();
     ++cache_.running_;
-    if (cache_.profiling && *cache_.profiling) begin_ = Clock::now();
+    if (cache_.profiling && *cache_.profiling) {
+      begin_ = Clock::now();
+      compiles_before_ = cache_.compiles_anywhere();
+    }
   }
   ~Running() {
     if (begin_ != Clock::time_point{}) {
       const std::chrono::duration<double, std::milli> spent = Clock::now() - begin_;
-      (compiled ? cache_.counters_.first_ms : cache_.counters_.time_ms) += spent.count();
+      const bool steady = !compiled && cache_.compiles_anywhere() == compiles_before_;
+      (steady ? cache_.counters_.time_ms : cache_.counters_.first_ms) += spent.count();
+      cache_.counters_.steady_calls += steady;
     }
     cache_.scratch_ = std::move(scratch);
     // Freed entries may run code that comes back here: the list is emptied first.
@@ -115,6 +120,7 @@ class CodeCache::Running {
   using Clock = std::chrono::steady_clock;
   CodeCache& cache_;
   Clock::time_point begin_{};
+  int64_t compiles_before_ = 0;
 
  public:
   std::unique_ptr<GuardScratch> scratch;
@@ -164,6 +170,7 @@ PyObject* CodeCache::compile_and_run(const FrameInput& input, Running& running) 
     ~Flag() { value = false; }
   };
   running.compiled = true;
+  if (compiles_anywhere_) ++*compiles_anywhere_;
   const PyRef code = code_;
   Result<CompileOutcome> outcome = [&] {
     Flag flag(compiling_);

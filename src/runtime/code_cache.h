@@ -54,6 +54,7 @@ struct FrameCounters {
   // Inclusive time of calls, kept only while profiling is on (CodeCache::profile): calls that compiled
   // something, and others.
   double first_ms = 0, time_ms = 0;
+  int64_t steady_calls = 0;  // calls that time_ms is the time of
 };
 
 class CodeCache;
@@ -80,6 +81,8 @@ class CodeCache : public FrameState {
   // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and
   // first_ms.
   void profile_when(const bool* on) { profiling = on; }
+  // Counts compiles of all caches that share it, so that a call knows whether anything was compiled during it.
+  void count_compiles_in(int64_t* compiles) { compiles_anywhere_ = compiles; }
 
  private:
   class Running;
@@ -93,6 +96,9 @@ class CodeCache : public FrameState {
   void drop_entries();
   void start_anew_after_new_code(PyView function);
 
+  int64_t compiles_anywhere() const { return compiles_anywhere_ ? *compiles_anywhere_ : 0; }
+
+  int64_t* compiles_anywhere_ = nullptr;
   CompileFn compile_;
   int frame_id_;
   std::string kind_;                                  // "function" | "resume" | "iteration" | "callee"
