@@ -413,7 +413,7 @@ std::string CaptureState::describe(const ValueRef& value) const {
   static constexpr const char* kNames[] = {
       "an array",  "an int",  "a constant",  "a tuple",     "a list",         "a set",           "a dict",
       "a slice",   "a range", "an iterator", "a function",  "a bound method", "an array method", "a method",
-      "a partial", "super()", "a cell",      "an instance", "nothing",        "a value"};
+      "a partial", "super()", "a cell",      "an instance", "an argument",    "nothing",         "a value"};
   return kNames[static_cast<size_t>(value->kind)];
 }
 

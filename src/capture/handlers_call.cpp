@@ -45,7 +45,7 @@ Captured<Unit> SymbolicInterpreter::complete_super(CallArguments& args) {
     CellValue* cell = code.local_names[i] == "__class__" ? as_cell(frame_.locals[i]) : nullptr;
     if (!cell || code.arg_count == 0) continue;
     SUTURE_CAPTURE(cls, state_.cell_value(*cell));
-    SUTURE_CAPTURE(self, load_local(0));
+    SUTURE_CAPTURE(self, resolved_local(0));
     if (auto* shared = as_cell(self)) {
       SUTURE_CAPTURE(contents, state_.cell_value(*shared));
       self = contents;

@@ -1,6 +1,9 @@
 // Handlers: variables, attributes, subscripts, stack shuffling, imports.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "bytecode/analysis.h"
 #include "bytecode/continuation.h"
 #include "capture/known_modules.h"
 #include "capture/symbolic_interpreter.h"
@@ -11,28 +14,59 @@ namespace suture {
 // --- locals
 // -----------------------------------------------------------------------------------------------------------------
 
-// Arguments of the captured frame become values when they are first read: what is never read is never
-// guarded.
-Outcome SymbolicInterpreter::top_argument(int index) {
-  const std::string& name = frame_.function().code.local_names[static_cast<size_t>(index)];
-  const SourceId source = state_.source(SourceKind::kLocal, kNoSource, index, name);
+Outcome SymbolicInterpreter::resolve(const ValueRef& value) {
+  if (!value || value->kind != ValueKind::kPending) return value;
+  PyView object = static_cast<PendingValue&>(*value).object;
+  const Source& source = state_.guards.sources[value->source];
   // Resume functions are handed the cells of variables that inner functions share.
-  PyView object = state_.input.arguments[static_cast<size_t>(index)];
-  if (PyCell_Check(object) && holds_cell_at_entry(frame_.function(), index))
-    return state_.cell_value_of(object, state_.source(SourceKind::kContentsOf, source));
-  return state_.wrap(object, source);
+  if (PyCell_Check(object) && source.kind == SourceKind::kLocal &&
+      holds_cell_at_entry(frame_.function(), source.index))
+    return state_.cell_value_of(object, state_.source(SourceKind::kContentsOf, value->source));
+  return state_.wrap(object, value->source);
 }
 
-Outcome SymbolicInterpreter::load_local(int index) {
-  if (frame_.is_pending(index)) {
-    SUTURE_CAPTURE(value, top_argument(index));
-    frame_.set_local(index, std::move(value));
+Outcome SymbolicInterpreter::resolved_local(int index) {
+  SUTURE_CAPTURE(value, resolve(frame_.locals[static_cast<size_t>(index)]));
+  return frame_.locals[static_cast<size_t>(index)] = std::move(value);
+}
+
+namespace {
+
+// Instructions that move values without looking at them.
+bool only_moves(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::STORE_FAST:
+    case Opcode::POP_TOP:
+    case Opcode::SWAP:
+    case Opcode::COPY:
+    case Opcode::RETURN_VALUE: return true;
+    default: return false;
   }
-  return frame_.locals[static_cast<size_t>(index)];
+}
+
+}  // namespace
+
+// Arguments of the captured frame become values when an instruction works with them: what is only handed on
+// is never guarded, and an int that counts iterations is no constant of its loop body.
+Captured<Unit> SymbolicInterpreter::resolve_operands(const Instruction& instruction) {
+  if (only_moves(instruction.opcode)) return Unit{};
+  const auto& instructions = frame_.function().instructions;
+  const size_t next = static_cast<size_t>(frame_.ip) + 1;
+  const bool returned = instruction.opcode == Opcode::BUILD_TUPLE && next < instructions.size() &&
+                        instructions[next].opcode == Opcode::RETURN_VALUE;
+  if (returned) return Unit{};
+  const size_t pops =
+      std::min(frame_.stack.size(), static_cast<size_t>(stack_use(frame_.function(), frame_.ip).pops));
+  for (size_t i = frame_.stack.size() - pops; i < frame_.stack.size(); ++i) {
+    if (frame_.stack[i]->kind != ValueKind::kPending) continue;
+    SUTURE_CAPTURE(value, resolve(frame_.stack[i]));
+    frame_.stack[i] = std::move(value);
+  }
+  return Unit{};
 }
 
 Flow SymbolicInterpreter::load_fast(const Instruction& instruction) {
-  SUTURE_CAPTURE(value, load_local(instruction.arg));
+  ValueRef value = frame_.locals[static_cast<size_t>(instruction.arg)];
   if (!value) {
     return state_.make_break(
         BreakReason::kWouldRaise,
@@ -44,15 +78,15 @@ Flow SymbolicInterpreter::load_fast(const Instruction& instruction) {
 }
 
 Flow SymbolicInterpreter::store_fast(const Instruction& instruction) {
-  frame_.set_local(instruction.arg, pop());
+  frame_.locals[static_cast<size_t>(instruction.arg)] = pop();
   return Flow();
 }
 
 Flow SymbolicInterpreter::delete_fast(const Instruction& instruction) {
-  SUTURE_CAPTURE(value, load_local(instruction.arg));
-  if (!value)
+  ValueRef& local = frame_.locals[static_cast<size_t>(instruction.arg)];
+  if (!local)
     return state_.make_break(BreakReason::kWouldRaise, {"A local variable without value is deleted"});
-  frame_.set_local(instruction.arg, nullptr);
+  local = nullptr;
   return Flow();
 }
 
@@ -122,8 +156,8 @@ CellValue* SymbolicInterpreter::cell_at(int index) {
 }
 
 Flow SymbolicInterpreter::make_cell(const Instruction& instruction) {
-  SUTURE_CAPTURE(value, load_local(instruction.arg));
-  frame_.set_local(instruction.arg, std::make_shared<CellValue>(std::move(value)));
+  SUTURE_CAPTURE(value, resolved_local(instruction.arg));
+  frame_.locals[static_cast<size_t>(instruction.arg)] = std::make_shared<CellValue>(std::move(value));
   return Flow();
 }
 
@@ -143,14 +177,14 @@ Flow SymbolicInterpreter::copy_free_vars(const Instruction& instruction) {
 }
 
 Flow SymbolicInterpreter::load_deref(const Instruction& instruction) {
-  SUTURE_CAPTURE_VOID(load_local(instruction.arg));
+  SUTURE_CAPTURE_VOID(resolved_local(instruction.arg));
   CellValue* cell = cell_at(instruction.arg);
   if (!cell) return Error::internal("capture", "a closure variable without a cell");
   return push_outcome(state_.cell_value(*cell));
 }
 
 Flow SymbolicInterpreter::store_deref(const Instruction& instruction) {
-  SUTURE_CAPTURE_VOID(load_local(instruction.arg));
+  SUTURE_CAPTURE_VOID(resolved_local(instruction.arg));
   CellValue* cell = cell_at(instruction.arg);
   if (!cell) return Error::internal("capture", "a closure variable without a cell");
   if (cell->source != kNoSource) {
@@ -168,7 +202,7 @@ Flow SymbolicInterpreter::store_deref(const Instruction& instruction) {
 }
 
 Flow SymbolicInterpreter::load_closure(const Instruction& instruction) {
-  return push_outcome(load_local(instruction.arg));
+  return push_outcome(resolved_local(instruction.arg));
 }
 
 // --- attributes and items

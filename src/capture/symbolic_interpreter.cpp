@@ -78,7 +78,8 @@ Flow SymbolicInterpreter::step() {
   const bool guarded = outer || frame_.function().region_at(frame_.ip) != nullptr;
   const size_t before = guarded ? operations_in(state_.graph) : 0;
   state_.is_protected = guarded;
-  Flow flow = execute(frame_.instruction());
+  auto ready = resolve_operands(frame_.instruction());
+  Flow flow = is_value(ready) ? execute(frame_.instruction()) : Flow(failure_of(std::move(ready)));
   state_.is_protected = outer;
   // The graph runs outside the try: an exception of NumPy would miss its handler.
   if (guarded && flow.kind != Flow::Kind::kFailed && operations_in(state_.graph) != before)

@@ -22,7 +22,6 @@ namespace suture {
 struct Activation {
   const DecodedCode* decoded = nullptr;
   std::vector<ValueRef> locals;  // null: unbound. Cells and free variables hold CellValues once they are made
-  std::vector<bool> pending;     // arguments of the captured frame that were not read yet
   std::vector<ValueRef> stack;
   int ip = 0;
   PyRef globals;
@@ -32,11 +31,6 @@ struct Activation {
   std::map<int, int> iterations;        // loop header -> back jumps taken since the loop was entered
   bool top = false;                     // the captured frame itself
 
-  bool is_pending(int local) const { return top && pending[static_cast<size_t>(local)]; }
-  void set_local(int local, ValueRef value) {
-    locals[static_cast<size_t>(local)] = std::move(value);
-    if (top) pending[static_cast<size_t>(local)] = false;
-  }
   const Function& function() const { return decoded->function; }
   const Instruction& instruction() const { return function().instructions[static_cast<size_t>(ip)]; }
 };
@@ -90,8 +84,9 @@ class SymbolicInterpreter {
   Flow branch_none(bool jump_if_none, const Instruction& instruction);
   Flow back_jump(int target);
   Outcome load_global(const std::string& name);
-  Outcome load_local(int index);
-  Outcome top_argument(int index);
+  Outcome resolved_local(int index);
+  Outcome resolve(const ValueRef& value);
+  Captured<Unit> resolve_operands(const Instruction& instruction);
   CellValue* cell_at(int index);
   Captured<Unit> complete_super(CallArguments& args);
 

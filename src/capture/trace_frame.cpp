@@ -87,10 +87,12 @@ class FrameTracer {
     frame_.top = true;
     frame_.globals = PyRef::borrow(function_globals(state_.input.function));
     frame_.locals.resize(code.local_names.size());
-    frame_.pending.resize(code.local_names.size());
     const int extra = ((code.flags & 0x04) != 0) + ((code.flags & 0x08) != 0);  // *args, **kwargs
-    for (int i = 0; i < code.arg_count + code.kwonly_count + extra; ++i)
-      frame_.pending[static_cast<size_t>(i)] = true;
+    for (int i = 0; i < code.arg_count + code.kwonly_count + extra; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const SourceId source = state_.source(SourceKind::kLocal, kNoSource, i, code.local_names[at]);
+      frame_.locals[at] = std::make_shared<PendingValue>(state_.input.arguments[at], source);
+    }
     state_.graph.name = code.name;
   }
 
@@ -218,20 +220,12 @@ class FrameTracer {
     const std::vector<bool> live = live_locals_at(function(), frame_.ip);
     for (size_t i = 0; i < live.size(); ++i) {
       if (!live[i] || (function().code.local_kinds[i] & kLocalFree)) continue;
-      auto id = write_local(writer, static_cast<int>(i));
+      auto id =
+          writer.write(frame_.locals[i]);  // of a cell variable: the cell, which inner functions may share
       if (!id) return false;
       end.locals[static_cast<int>(i)] = *id;
     }
     return true;
-  }
-
-  std::optional<RecipeId> write_local(RecipeWriter& writer, int index) {
-    if (frame_.is_pending(index)) {
-      const std::string& name = function().code.local_names[static_cast<size_t>(index)];
-      return writer.source(state_.source(SourceKind::kLocal, kNoSource, index, name));
-    }
-    const ValueRef& value = frame_.locals[static_cast<size_t>(index)];
-    return writer.write(value);  // of a cell variable: the cell, which inner functions may share
   }
 
   SourceId placeholder_source(NodeId node) const { return state_.placeholder_sources.at(node); }

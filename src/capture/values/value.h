@@ -51,6 +51,7 @@ enum class ValueKind : uint8_t {
   kSuper,          // SuperValue: super()
   kCell,           // CellValue
   kInstance,       // InstanceValue: user object read through its source
+  kPending,        // PendingValue: an argument that was moved around but not looked at
   kNull,           // CPython's internal NULL on the stack
   kUnknown,        // UnknownValue: exists, nothing known; any use is a break
 };
@@ -183,6 +184,12 @@ struct InstanceValue : Value {
   std::vector<std::pair<std::string, ValueRef>> written;  // attributes stored during capture, in order
   explicit InstanceValue(PyRef object, SourceId source)
       : Value(ValueKind::kInstance, source), object(std::move(object)) {}
+};
+// Becomes what CaptureState::wrap makes of it when an instruction needs more than its existence; until then
+// no guard exists.
+struct PendingValue : Value {
+  PyView object;
+  PendingValue(PyView object, SourceId source) : Value(ValueKind::kPending, source), object(object) {}
 };
 struct UnknownValue : Value {
   PyRef object;  // may be empty

@@ -160,6 +160,15 @@ TEST_F(PythonValues, what_is_never_read_is_never_guarded) {
   for (const std::string& text : guard_texts()) EXPECT_THAT(text, ::testing::Not(HasSubstr("unused")));
 }
 
+TEST_F(PythonValues, what_is_only_handed_on_is_never_guarded) {
+  define("def f(x, item, k):\n    i = item\n    return (x + 1, i, k)\n");
+  expect_same_as_python("f", {"np.ones(3)", "7", "object"});
+  for (const std::string& text : guard_texts()) {
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("item")));
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("type(k)")));
+  }
+}
+
 TEST_F(PythonValues, an_unused_item_of_a_dict_is_not_guarded) {
   define("def f(x, params):\n    return x * params['w']\n");
   expect_same_as_python("f", {"np.ones(3)", "{'w': 2.0, 'other': np.ones(7)}"});
