@@ -214,8 +214,10 @@ std::vector<SymInt> like_strides(const TensorType& type, Order order, ShapeEnv& 
   Dims strides = absolute_strides(type.strides, env);
   std::vector<int> axes(type.shape.size());
   std::iota(axes.begin(), axes.end(), 0);
-  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) {
-    return env.lt(strides[static_cast<size_t>(b)], strides[static_cast<size_t>(a)]);
+  std::sort(axes.begin(), axes.end(), [&](int a, int b) {
+    const SymInt &x = strides[static_cast<size_t>(a)], &y = strides[static_cast<size_t>(b)];
+    if (env.lt(y, x)) return true;
+    return a < b && !env.lt(x, y);
   });
   std::reverse(axes.begin(), axes.end());
   return strides_in_order(type.shape, axes);

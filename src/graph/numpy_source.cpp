@@ -268,8 +268,9 @@ std::string SourceWriter::with_layout(const Node& node, const std::string& fille
   }
   std::vector<size_t> outer_first(attrs.dims.size());
   std::iota(outer_first.begin(), outer_first.end(), size_t{0});
-  std::stable_sort(outer_first.begin(), outer_first.end(), [&](size_t a, size_t b) {
-    return attrs.strides[a].evaluate(hints_) > attrs.strides[b].evaluate(hints_);
+  std::sort(outer_first.begin(), outer_first.end(), [&](size_t a, size_t b) {
+    int64_t x = attrs.strides[a].evaluate(hints_), y = attrs.strides[b].evaluate(hints_);
+    return x != y ? x > y : a < b;
   });
   std::vector<SymInt> dims;
   std::vector<std::string> back(attrs.dims.size());
