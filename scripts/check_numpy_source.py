@@ -35,8 +35,13 @@ def make_input(description):
 def describe(value):
     if isinstance(value, np.ndarray):
         kept = [s // value.itemsize if n > 1 and value.size else 0 for s, n in zip(value.strides, value.shape)]
-        return {"class": "array", "dtype": value.dtype.name, "shape": list(value.shape), "strides": kept,
-                "writeable": value.flags.writeable}
+        return {
+            "class": "array",
+            "dtype": value.dtype.name,
+            "shape": list(value.shape),
+            "strides": kept,
+            "writeable": value.flags.writeable,
+        }
     if isinstance(value, np.generic):
         return {"class": "scalar", "dtype": value.dtype.name, "shape": [], "strides": [], "writeable": True}
     dtype = {bool: "bool", int: "int64", float: "float64"}[type(value)]

@@ -21,13 +21,31 @@ import warnings
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from gen_promotion_table import read_table  # noqa: E402
+from gen_promotion_table import read_table
 
 DTYPES = ["float64", "float64", "float32", "int64", "int32", "bool"]
-SHORT = {"bool": "bool", "float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "int8": "i8",
-         "uint8": "u8", "int16": "i16", "uint16": "u16", "uint32": "u32", "uint64": "u64"}
-OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "lt": operator.lt,
-             "floordiv": operator.floordiv, "mod": operator.mod}
+SHORT = {
+    "bool": "bool",
+    "float64": "f64",
+    "float32": "f32",
+    "int64": "i64",
+    "int32": "i32",
+    "int8": "i8",
+    "uint8": "u8",
+    "int16": "i16",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+}
+OPERATORS = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "lt": operator.lt,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+}
 SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "floordiv": "//", "mod": "%"}
 IN_PLACE = {"add": operator.iadd, "sub": operator.isub, "mul": operator.imul, "div": operator.itruediv}
 
@@ -107,8 +125,11 @@ class Oracle:
     # --- calls ---
 
     def elementwise(self):
-        ufuncs = [(row[1], eval(row[5], {"np": np}), int(row[4])) for row in self.ops
-                  if row[2] == "Elementwise" and row[5] and isinstance(eval(row[5], {"np": np}), np.ufunc)]
+        ufuncs = [
+            (row[1], eval(row[5], {"np": np}), int(row[4]))
+            for row in self.ops
+            if row[2] == "Elementwise" and row[5] and isinstance(eval(row[5], {"np": np}), np.ufunc)
+        ]
         for name, function, arity in ufuncs:
             for _ in range(max(3, self.count // 12)):
                 shape = self.shape()
@@ -227,21 +248,26 @@ class Oracle:
                 self.show("squeeze", [x], {"axes": [axis]}, "np.squeeze", lambda: np.squeeze(x, axis))
             target = [self.rng.choice([2, 3])] * self.rng.randint(0, 1)
             target += [self.rng.choice([2, 3, 1]) if e == 1 else e for e in x.shape]
-            self.show("broadcast_to", [x], {"dims": target or None}, "np.broadcast_to",
-                      lambda: np.broadcast_to(x, target))
+            self.show(
+                "broadcast_to", [x], {"dims": target or None}, "np.broadcast_to", lambda: np.broadcast_to(x, target)
+            )
 
     def creations(self):
         for _ in range(self.count // 4):
             dims, dtype, order = list(self.shape()), self.rng.choice(DTYPES), self.rng.choice("CF")
             attrs = {"dims": dims or None, "dtype": SHORT[dtype], "order": order}
-            self.show("full", [self.rng.choice([1.5, 3, True])], attrs, "np.full", lambda: np.full(dims, 1, dtype, order))
+            self.show(
+                "full", [self.rng.choice([1.5, 3, True])], attrs, "np.full", lambda: np.full(dims, 1, dtype, order)
+            )
             self.show("empty", [], attrs, "np.empty", lambda: np.empty(dims, dtype, order))
 
     def products(self):
         for _ in range(self.count):
             n, k, m = (self.rng.choice([1, 2, 3, 4, 0]) for _ in range(3))
             batch = list(self.shape(2))
-            a = [*[1 if self.rng.random() < 0.2 else b for b in batch], n, k][self.rng.choice([0, 0, len(batch) + 1, len(batch)]) :]
+            a = [*[1 if self.rng.random() < 0.2 else b for b in batch], n, k][
+                self.rng.choice([0, 0, len(batch) + 1, len(batch)]) :
+            ]
             b = [*batch, k, m][self.rng.choice([0, 0, len(batch)]) :]
             if self.rng.random() < 0.3:
                 b = [k]
@@ -288,8 +314,18 @@ def main():
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     oracle = Oracle(arguments.seed, arguments.count, pathlib.Path(__file__).resolve().parent.parent)
-    for kind in ("elementwise", "selection", "copies", "reductions", "slices", "views", "creations", "products", "stores",
-                 "in_place"):
+    for kind in (
+        "elementwise",
+        "selection",
+        "copies",
+        "reductions",
+        "slices",
+        "views",
+        "creations",
+        "products",
+        "stores",
+        "in_place",
+    ):
         getattr(oracle, kind)()
 
 

@@ -9,6 +9,7 @@ def arguments():
 
 def f(x):
     y = x * 2
+
     class Result:
         value = 3
 

@@ -138,7 +138,16 @@ def test_writes_change_the_argument_as_numpy_does(name, dtype):
 
 @pytest.mark.parametrize(
     "expression",
-    ["x + 300", "x.reshape(5)", "x[7]", "np.sum(x, axis=3)", "x - np.ones(7)", "np.add(x > 0, -(x > 0))", "x.max(axis=0)[9]", "x ** -1"],
+    [
+        "x + 300",
+        "x.reshape(5)",
+        "x[7]",
+        "np.sum(x, axis=3)",
+        "x - np.ones(7)",
+        "np.add(x > 0, -(x > 0))",
+        "x.max(axis=0)[9]",
+        "x ** -1",
+    ],
 )
 def test_errors_are_numpys_own(expression):
     function, compiled = compiled_of(f"{expression}, x + 1")

@@ -139,7 +139,9 @@ def test_numpy_adds_in_the_order_the_compiler_assumes(seed):
         axes = tuple(sorted(int(k) for k in rng.choice(a.ndim, count, replace=False)))
         dtype = np.dtype("f8") if rng.random() < 0.4 else a.dtype
         expected = np.add.reduce(a, axis=axes, dtype=dtype)
-        np.testing.assert_array_equal(model_sum(a, axes, dtype), expected, err_msg=f"{a.shape} {a.strides} {axes} {dtype}")
+        np.testing.assert_array_equal(
+            model_sum(a, axes, dtype), expected, err_msg=f"{a.shape} {a.strides} {axes} {dtype}"
+        )
         checked += 1
 
 
