@@ -13,6 +13,8 @@
 namespace suture::toolbox {
 namespace {
 
+constexpr size_t kMaxEvidence = 4;  // lines per finding in text
+
 constexpr std::pair<const char*, const char*> kStations[] = {
     {"breaks", "graph breaks (how many graphs are there?)"},
     {"recompiles", "recompiles (how often is each graph paid for?)"},
@@ -37,8 +39,11 @@ void write_finding(std::string& out, const JsonObject& finding) {
   if (!where.empty()) out += fmt::format("    in {}\n", where);
   if (auto quote = json_str(finding, "quote"); !quote.empty()) out += quote + "\n";
   out += fmt::format("    why       {}\n", json_str(finding, "why"));
-  for (const std::string& line : json_list(finding, "evidence"))
-    out += fmt::format("    evidence  {}\n", line);
+  const std::vector<std::string> evidence = json_list(finding, "evidence");
+  const size_t shown = evidence.size() <= kMaxEvidence + 1 ? evidence.size() : kMaxEvidence;
+  for (size_t i = 0; i < shown; ++i) out += fmt::format("    evidence  {}\n", evidence[i]);
+  if (shown < evidence.size())
+    out += fmt::format("    evidence  and {} more; --json lists all\n", evidence.size() - shown);
   if (double cost = json_number(finding, "cost_ms"); cost > 0)
     out += fmt::format("    cost      {}\n", milliseconds(cost));
   for (const std::string& hint : json_list(finding, "hints")) out += fmt::format("    advice    {}\n", hint);

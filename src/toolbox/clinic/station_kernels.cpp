@@ -71,6 +71,9 @@ std::vector<Finding> unfused_findings(const TraceModel& model) {
   }
   std::vector<Finding> out;
   for (auto& [key, finding] : by_function) {
+    // Pairs that only wait for another step say least: they come last.
+    std::stable_partition(finding.evidence.begin(), finding.evidence.end(),
+                          [](const std::string& line) { return !line.ends_with("(order)"); });
     finding.what = fmt::format("{} not fused",
                                count_of(static_cast<int64_t>(finding.evidence.size()), "pair") + " of loops");
     finding.why = "Each pair that stays apart writes its intermediate result to memory and reads it back.";
