@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "capture/capture.h"
 #include "capture/output_bytecode.h"
 #include "cpython/code_object.h"
@@ -65,8 +67,13 @@ bool needs_bytecode(const Capture& capture) {
   return capture.end.kind != FrameEnd::Kind::kReturn || !capture.side_effects.empty();
 }
 
+// Results that nobody uses may still warn: 1 / x does, and so does NumPy.
 bool has_graph(const Capture& capture) {
-  return !capture.graph.outputs.empty() || capture.graph.mutates_inputs();
+  return !capture.graph.outputs.empty() || std::ranges::any_of(capture.graph.nodes, [](const Node& node) {
+    const OpKind kind = info(node.op).kind;
+    return kind == OpKind::Elementwise || kind == OpKind::Reduce || kind == OpKind::Contract ||
+           kind == OpKind::Effect;
+  });
 }
 
 Result<PyRef> transformed_function(const Capture& capture, const FrameInput& input, PyView compiled_graph,

@@ -494,3 +494,20 @@ def test_user_exceptions_show_the_users_line():
     lines = [entry.lineno + 1 for entry in caught.traceback]
     assert f.__code__.co_firstlineno + 3 in lines
     assert frames_compiled(compiled) >= 1
+
+
+def unused_division(x):
+    1 / x
+    return x
+
+
+def unused_logarithm(x):
+    np.log(x)
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [unused_division, unused_logarithm, returns_input])
+def test_results_nobody_uses_still_warn(function):
+    compiled = suture.compile(function)
+    check(function, compiled, (np.array([-1.0, 0.0, 2.0]),))
+    assert frames_compiled(compiled) == 1
