@@ -51,10 +51,11 @@ void guard_flag(CaptureState& state, SourceId source, bool writeable) {
   state.guard(std::move(g));
 }
 
+// Python floats and NumPy scalars are graph values too, but they have no memory that a store could reach.
 std::vector<ValueRef> input_arrays(const CaptureState& state) {
   std::vector<ValueRef> arrays;
   for (const ValueRef& value : state.known_values())
-    if (as_array(value)) arrays.push_back(value);
+    if (as_array(value) && !state.graph.node(as_array(value)->node).type.scalar()) arrays.push_back(value);
   return arrays;
 }
 

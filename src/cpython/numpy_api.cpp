@@ -250,6 +250,7 @@ void* array_data(PyView array) noexcept { return array_fields(array)->data; }
 
 bool may_share_memory(PyView a, PyView b) noexcept {
   const char *low_a, *high_a, *low_b, *high_b;
+  if (!is_any_ndarray(a) || !is_any_ndarray(b)) return false;
   if (!byte_range(a, &low_a, &high_a) || !byte_range(b, &low_b, &high_b)) return false;
   return low_a < high_b && low_b < high_a;
 }

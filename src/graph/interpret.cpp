@@ -229,7 +229,8 @@ class Run {
       }
       value.view.data = data;
     }
-    return value;
+    // x[i, j] is a NumPy scalar: it keeps its value when x is written later.
+    return node.type.scalar() ? copied(node, value.view) : Result<Value>(value);
   }
 
   // A reshape that NumPy answers with a copy: elements in C order of the operand.

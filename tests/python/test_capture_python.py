@@ -389,6 +389,18 @@ def test_arguments_are_mutated_in_place():
     assert frames_compiled(compiled) == 1
 
 
+@pytest.mark.parametrize("n", [0.5, 2, np.float64(0.5), np.int8(3), True])
+def test_arguments_are_mutated_beside_scalar_arguments(n):
+    def f(x, n):
+        x += n
+        x[0] = n
+        return x * n
+
+    compiled = suture.compile(f)
+    check(f, compiled, (X.copy(), n))
+    assert frames_compiled(compiled) == 1
+
+
 def overlapping(x):
     x[1:] = x[:-1]
     x[:, 1:] += x[:, :-1]
