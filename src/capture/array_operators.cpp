@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 
 #include "capture/array_adapters.h"
 #include "capture/numpy_calls.h"
@@ -69,34 +68,51 @@ Captured<Unit> require_operands(const Call& call, const ValueRef& lhs, const Val
 // --- Python numbers
 // ----------------------------------------------------------------------------------------------------------
 
-std::optional<double> known_number(const Node& node) {
-  if (node.op != OpId::kConstant) return std::nullopt;
-  return std::visit([](auto v) { return static_cast<double>(v); }, *node.attrs.scalar);
-}
-
 bool is_float_class(const Node& node) { return node.type.value_class == ValueClass::kPyFloat; }
 
-// Python compares and mixes ints with floats exactly; the kernel goes through float64, which holds ints below
-// 2**53.
-bool int_is_exact_as_float(const Node& node) {
+// Python compares, divides and mixes ints with floats exactly; the kernel goes through float64, which holds
+// ints up to 2**53.
+bool int_is_exact_as_float(const Call& call, const Node& node) {
+  constexpr int64_t kLimit = int64_t{1} << 53;
   if (node.type.value_class == ValueClass::kPyBool || is_float_class(node)) return true;
-  const auto value = known_number(node);
-  return value && std::fabs(*value) <= 9007199254740992.0;
+  if (node.op == OpId::kSymbolValue) {
+    const SymInt value = node.attrs.sym;
+    return call.env().le(SymInt(-kLimit), value) && call.env().le(value, SymInt(kLimit));
+  }
+  const auto* value = node.op == OpId::kConstant ? std::get_if<int64_t>(&*node.attrs.scalar) : nullptr;
+  return value && *value >= -kLimit && *value <= kLimit;
 }
 
-std::string reason_against(OpId op, const Node& lhs, const Node& rhs) {
-  if ((is_float_class(lhs) || is_float_class(rhs)) &&
-      !(int_is_exact_as_float(lhs) && int_is_exact_as_float(rhs))) {
+bool is_python_zero(const Call& call, const Node& node) {
+  if (node.op == OpId::kSymbolValue) return call.env().eq(SymInt(node.attrs.sym), SymInt(0));
+  return node.op == OpId::kConstant &&
+         std::visit([](auto v) { return static_cast<double>(v) == 0.0; }, *node.attrs.scalar);
+}
+
+// A float exponent may make the result complex, a large one may take it out of range in ways the kernel does
+// not see.
+bool is_small_whole_exponent(const Node& node) {
+  const auto* value = node.op == OpId::kConstant ? std::get_if<int64_t>(&*node.attrs.scalar) : nullptr;
+  return value && *value >= -64 && *value <= 64;
+}
+
+// Empty when kernels and Python agree. What raises at run time (1 / 0.0, 1e300 ** 2) is seen by the checks
+// that passes/decompose_python_numbers.cpp adds.
+std::string reason_against(const Call& call, OpId op, const Node& lhs, const Node& rhs) {
+  const bool any_float = is_float_class(lhs) || is_float_class(rhs);
+  if ((any_float || op == OpId::kDivide) &&
+      !(int_is_exact_as_float(call, lhs) && int_is_exact_as_float(call, rhs))) {
     return "A Python float meets an int that may be large";
   }
   switch (op) {
-    case OpId::kDivide:
+    case OpId::kDivide: return is_python_zero(call, rhs) ? "The divisor is zero" : "";
+    case OpId::kPower:
+      return is_float_class(lhs) && is_small_whole_exponent(rhs)
+                 ? ""
+                 : "This power of Python numbers may raise or be complex";
     case OpId::kFloorDivide:
     case OpId::kRemainder:
-      if (known_number(rhs).value_or(0.0) == 0.0) return "The divisor may be zero, for which Python raises";
-      return op == OpId::kDivide && !is_float_class(lhs) && !is_float_class(rhs) ? "Division of Python ints"
-                                                                                 : "";
-    case OpId::kPower: return "A power of Python numbers may raise or be complex";
+      return "Floor division and remainder of Python numbers that are known only at run time";
     case OpId::kLeftShift: return "A shifted Python int may grow without bound";
     default: return "";
   }
@@ -105,7 +121,8 @@ std::string reason_against(OpId op, const Node& lhs, const Node& rhs) {
 Outcome python_operator(const Call& call, OpId op, const ValueRef& lhs, const ValueRef& rhs) {
   SUTURE_CAPTURE(left, call.operand(lhs));
   SUTURE_CAPTURE(right, call.operand(rhs));
-  const std::string reason = reason_against(op, call.state.graph.node(left), call.state.graph.node(right));
+  const std::string reason =
+      reason_against(call, op, call.state.graph.node(left), call.state.graph.node(right));
   if (!reason.empty()) return call.state.make_break(BreakReason::kPythonScalarMath, {reason});
   return call.value(op, {left, right});
 }

@@ -85,7 +85,8 @@ std::string canonical_name(const Entry& entry) { return "np." + std::string(entr
 
 bool is_numpy_callable(PyView object) {
   if (!object || !PyCallable_Check(object)) return false;
-  if (PyType_Check(object)) return is_numpy_type(object);
+  if (PyType_Check(object))
+    return is_numpy_type(object) || function_entry(object);  // finfo is a class made in Python
   PyView type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   const char* type_name = Py_TYPE(object)->tp_name;
   if (type == numpy_object("ufunc")) return true;

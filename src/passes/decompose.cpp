@@ -10,8 +10,9 @@ namespace {
 
 using Decomposition = Result<NodeId> (*)(Rewriter&, const Node&);
 
-Decomposition decomposition_of(OpId op) {
-  switch (op) {
+Decomposition decomposition_of(const Graph& graph, const Node& node) {
+  if (has_python_semantics(graph, node)) return decompose_python_operator;
+  switch (node.op) {
     case OpId::kMean: return decompose_mean;
     case OpId::kVar: return decompose_var;
     case OpId::kStd: return decompose_std;
@@ -30,12 +31,14 @@ Result<bool> decompose(Graph& graph) {
   bool changed = false;
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes) {
-    const Decomposition rewrite = decomposition_of(node.op);
+    const Decomposition rewrite = decomposition_of(graph, node);
     NodeId result = kNoNode;
     if (rewrite) {
+      const size_t size = rewriter.graph().nodes.size();
       rewriter.begin(node);
       SUTURE_TRY(fresh, rewrite(rewriter, node));
       result = fresh;
+      changed |= rewriter.graph().nodes.size() != size;
     }
     if (result == kNoNode) {
       rewriter.copy(node);

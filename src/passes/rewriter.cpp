@@ -46,12 +46,12 @@ NodeId Rewriter::copy(const Node& old, std::vector<NodeId> operands) {
 }
 
 void Rewriter::begin(const Node& old) {
-  current_ = &old;
+  target_ = old.target;
   builder_.set_place(old.where);
 }
 
 Result<NodeId> Rewriter::add(OpId op, std::vector<NodeId> operands, Attrs attrs) {
-  return builder_.add(op, std::move(operands), std::move(attrs), current_->target);
+  return builder_.add(op, std::move(operands), std::move(attrs), target_);
 }
 
 Result<NodeId> Rewriter::cast(NodeId value, DType dtype) {

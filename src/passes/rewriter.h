@@ -45,6 +45,9 @@ class Rewriter {
 
   // Fresh nodes, blamed on the user's place and callable of the old node given to begin().
   void begin(const Node& old);
+  // From now on fresh nodes count as calls of NumPy functions, whatever operator the old node was written
+  // with.
+  void as_numpy_calls() { target_ = "np"; }
   Result<NodeId> add(OpId op, std::vector<NodeId> operands, Attrs attrs = {});
   Result<NodeId> cast(NodeId value, DType dtype);  // `value` itself when it already has the dtype
   NodeId constant(Scalar value, ValueClass value_class, DType dtype);
@@ -63,7 +66,7 @@ class Rewriter {
   GraphBuilder builder_;
   std::vector<NodeId> map_;
   std::vector<bool> copied_;  // by new id: name comes from the old graph
-  const Node* current_ = nullptr;
+  std::string target_;
 };
 
 // True when `a` and `b` are alike for every reader: dtype, value class and shape (strides may differ).

@@ -147,6 +147,46 @@ TEST(Decompose, LeavesAPowerWithAnArrayOfExponentsToPow) {
     return r)"));
 }
 
+TEST(Decompose, ReportsADivisionOfPythonFloatsByZeroThroughAnIntegerDivision) {
+  expect_rewrites(decompose, captured(R"(
+    a = placeholder() : py_float
+    b = placeholder() : py_float
+    r = div(a, b) : py_float ; "/"
+    inputs a, b
+    return r)"),
+                  R"(
+    a = placeholder() : py_float
+    b = placeholder() : py_float
+    constant = constant() {value=0.0} : f64 scalar
+    ne = ne(b, constant) : bool scalar
+    cast = cast(ne) {dtype=i64} : i64 scalar
+    constant_1 = constant() {value=1} : i64 scalar
+    floordiv = floordiv(constant_1, cast) : i64 scalar
+    r = div(a, b) : py_float
+    return r)");
+}
+
+TEST(Decompose, TrustsAConstantDivisor) {
+  expect_unchanged(decompose, captured(R"(
+    a = placeholder() : py_float
+    b = constant() {value=4} : py_int
+    r = div(a, b) : py_float ; "/"
+    inputs a
+    return r)"));
+}
+
+TEST(Decompose, SquaresPythonFloatsByMultiplicationAndReportsOverflow) {
+  Graph graph = captured(R"(
+    a = placeholder() : py_float
+    two = constant() {value=2} : py_int
+    r = pow(a, two) : py_float ; "**"
+    inputs a
+    return r)");
+  ASSERT_TRUE(run_pipeline(graph, {}).ok());
+  EXPECT_NE(lines_of(graph).find("r = mul(a, a) : py_float"), std::string::npos) << lines_of(graph);
+  EXPECT_NE(lines_of(graph).find("floordiv("), std::string::npos) << lines_of(graph);
+}
+
 // --- values, by the reference interpreter
 // ----------------------------------------------------------------------------------
 
