@@ -314,6 +314,13 @@ Captured<Unit> store(const Call& call, NodeId target, NodeId value, StoreCasting
     if (from.rank() > into.rank()) return call.would_raise("the output has fewer axes than the result");
   }
   guard_writeable(call, target);
+  // NumPy lets an assigned value have more axes than the target when the leading ones have extent 1.
+  if (const int extra = call.type(value).rank() - into.rank(); extra > 0) {
+    Attrs leading;
+    for (int axis = 0; axis < extra; ++axis) leading.axes.push_back(axis);
+    SUTURE_CAPTURE(trailing, call.node(OpId::kSqueeze, {value}, std::move(leading)));
+    value = trailing;
+  }
   SUTURE_CAPTURE_VOID(call.node(OpId::kStore, {target, value}));
   return Unit{};
 }
