@@ -173,7 +173,10 @@ std::string types_follow_from_operands(const Graph& graph) {
     Attrs attrs = node.attrs;
     Result<TensorType> type = infer_type(copy, node, attrs);
     if (!type.ok()) return at(node, type.error().message);
-    bool same = type->dtype == node.type.dtype && type->value_class == node.type.value_class &&
+    // A where that stands for an op on NumPy scalars gives a scalar; np.where itself gives a 0-d array.
+    const bool may_be_scalar = node.op == OpId::kWhere && type->shape.empty();
+    bool same = type->dtype == node.type.dtype &&
+                (may_be_scalar || type->value_class == node.type.value_class) &&
                 type->shape.size() == node.type.shape.size();
     for (size_t i = 0; same && i < type->shape.size(); ++i) {
       same = type->shape[i].evaluate(hints) == node.type.shape[i].evaluate(hints);

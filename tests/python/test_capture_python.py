@@ -523,3 +523,39 @@ def test_results_nobody_uses_still_warn(function):
     compiled = suture.compile(function)
     check(function, compiled, (np.array([-1.0, 0.0, 2.0]),))
     assert frames_compiled(compiled) == 1
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (3,), (1, 4), (0,), (0, 1)])
+def test_stores_into_empty_slices_write_nothing(shape):
+    def f(x, n):
+        x[:-1] = 0
+        x[:n] = 7
+        y = x + 1
+        y[:0] = 5
+        return x, y
+
+    compiled = suture.compile(f)
+    for n in (0, 0, 1, 2, 0):
+        check(f, compiled, (np.ones(shape), n))
+    assert frames_compiled(compiled) >= 1
+
+
+def test_assigned_values_may_have_leading_unit_axes():
+    def f(x, y):
+        y[...] = x
+        y[1:] = x[:, 1:]
+        return y
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.arange(4.0)[None], np.zeros(4)))
+    assert frames_compiled(compiled) == 1
+
+
+def test_clip_and_where_of_scalars():
+    def f(x):
+        s = x.sum()
+        return np.clip(s, 1, 2.5), np.where(s > 0, s, 1.0), np.clip(x.max(), None, s)
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.arange(3.0),))
+    assert frames_compiled(compiled) == 1
