@@ -79,7 +79,8 @@ struct LoopRegion;
 // Error kUnsupported when the loop's shape is not handled. The stack at an exit is the stack at the loop
 // header (with the iterator of a for loop on top), then the exit's own values. Exceptions leave the function:
 // a try around the loop is the caller's affair.
-// `passed_cells`: cell variables whose parameter is the cell itself. All others must not be assigned in the loop.
+// `passed_cells`: cell variables whose parameter is the cell itself. All others must not be assigned in the
+// loop.
 Result<IterationFunction> make_iteration_function(const Function& original, const LoopRegion& loop,
                                                   const std::string& name,
                                                   const std::vector<int>& passed_cells = {});

@@ -167,7 +167,8 @@ std::shared_ptr<IteratorValue> iterator_of(Of of, Items children, ValueRef subje
   return iterator;
 }
 
-// strict=True is the plain zip when all lengths are known and equal; otherwise Python raises at the right moment.
+// strict=True is the plain zip when all lengths are known and equal; otherwise Python raises at the right
+// moment.
 bool known_equal_lengths(const CallArguments& args) {
   std::optional<size_t> length;
   for (const ValueRef& value : args.positional) {
@@ -182,7 +183,8 @@ Outcome zip_call(CaptureState& state, const CallArguments& args) {
   if (!args.keyword.empty()) {
     const ValueRef* strict = args.keyword.size() == 1 ? keyword(args, "strict") : nullptr;
     const PyRef known = strict ? state.python_constant(*strict) : PyRef();
-    if (!known || (known.get() != Py_False && !(known.get() == Py_True && known_equal_lengths(args)))) return ValueRef();
+    if (!known || (known.get() != Py_False && !(known.get() == Py_True && known_equal_lengths(args))))
+      return ValueRef();
   }
   SUTURE_CAPTURE(children, iterators_of(state, args.positional.begin(), args.positional.end()));
   return ValueRef(iterator_of(Of::kZip, std::move(children)));

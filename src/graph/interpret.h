@@ -1,5 +1,5 @@
-// The reference interpreter: slow, obvious, kept for ever. Runs a lowered graph over plain buffers, element by element,
-// with NumPy's summation order. Backend `lowered_eager`, and the oracle for passes and kernels.
+// The reference interpreter: slow, obvious, kept for ever. Runs a lowered graph over plain buffers, element
+// by element, with NumPy's summation order. Backend `lowered_eager`, and the oracle for passes and kernels.
 #pragma once
 
 #include <span>

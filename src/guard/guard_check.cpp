@@ -124,7 +124,8 @@ bool check_guard(const Guard& guard, const ShapeEnv& env, PyView value, PyView o
     case GuardKind::kNoOverlap:
       return other != nullptr && is_any_ndarray(value) && is_any_ndarray(other) &&
              !shares_memory_exact(value, other);
-    case GuardKind::kNotPlain: return !is_exact_array(value) || !array_facts(value).plain || !array_facts(value).dtype;
+    case GuardKind::kNotPlain:
+      return !is_exact_array(value) || !array_facts(value).plain || !array_facts(value).dtype;
     case GuardKind::kSameObject: return value == other;
     case GuardKind::kNotSameObject: return other != nullptr && value != other;
     default: return check_array(guard, value);

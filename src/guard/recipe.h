@@ -25,15 +25,15 @@ struct Recipe {
     kDict /* k0 v0 k1 v1 .. */,
     kSlice /* start stop step */,
     kRange /* start stop step */,
-    kIterator,     // iter(children[0]), children[0] holds the REMAINING items
-    kFunction,     // object = code; children: globals source, defaults, kwdefaults, annotations (each None when
-                   // absent), cells...
-    kCell,         // a new cell with children[0]
+    kIterator,  // iter(children[0]), children[0] holds the REMAINING items
+    kFunction,  // object = code; children: globals source, defaults, kwdefaults, annotations (each None when
+                // absent), cells...
+    kCell,      // a new cell with children[0]
     kBoundMethod,  // children: function, self
     kAttribute,    // getattr(children[0], name)
-    kCall,         // children[0](*children[1:]): zip, enumerate, functools.partial and the like, without effects
-    kNull,         // CPython's internal NULL on the stack
-    kUnbound,      // local variable without value
+    kCall,     // children[0](*children[1:]): zip, enumerate, functools.partial and the like, without effects
+    kNull,     // CPython's internal NULL on the stack
+    kUnbound,  // local variable without value
   } kind = Kind::kConstant;
   int index = -1;
   SourceId source = kNoSource;

@@ -1,4 +1,5 @@
-// LaunchPlan: what the runtime does per call of one compiled graph. Pure data, produced by codegen, executed by runtime.
+// LaunchPlan: what the runtime does per call of one compiled graph. Pure data, produced by codegen, executed
+// by runtime.
 #pragma once
 
 #include <optional>
@@ -26,30 +27,34 @@ struct BufferSpec {
   ValueClass value_class = ValueClass::kArray;
   std::vector<SymInt> shape, strides;
   SymInt offset = 0;
-  bool writeable = true;    // kView: false for np.broadcast_to; a view of something read-only is read-only anyhow
+  bool writeable =
+      true;  // kView: false for np.broadcast_to; a view of something read-only is read-only anyhow
 };
 
 struct LaunchStep {
   enum class Kind : uint8_t { kKernel, kNumpyCall } kind = Kind::kKernel;
-  std::string kernel;            // kKernel: symbol name in the library
-  std::vector<int> buffers;      // kKernel: arguments in ABI order. kNumpyCall: operands
-  std::vector<SymInt> sizes;     // kKernel: ABI `sizes`
-  OpId op = OpId::kMatmul;       // kNumpyCall: which NumPy callable
-  int result = -1;               // kNumpyCall: buffer that receives the result (kind kOutput or kTemp)
-  std::vector<int> axes;         // kNumpyCall of a reduction: axis= (sorted), keepdims=, dtype= (always the result's)
+  std::string kernel;         // kKernel: symbol name in the library
+  std::vector<int> buffers;   // kKernel: arguments in ABI order. kNumpyCall: operands
+  std::vector<SymInt> sizes;  // kKernel: ABI `sizes`
+  OpId op = OpId::kMatmul;    // kNumpyCall: which NumPy callable
+  int result = -1;            // kNumpyCall: buffer that receives the result (kind kOutput or kTemp)
+  std::vector<int>
+      axes;  // kNumpyCall of a reduction: axis= (sorted), keepdims=, dtype= (always the result's)
   bool all_axes = false;
   bool keepdims = false;
   std::optional<DType> dtype;
-  std::string why;               // kNumpyCall of a reduction: why no kernel does it
-  std::string spelled;           // for logs: "np.matmul"
+  std::string why;      // kNumpyCall of a reduction: why no kernel does it
+  std::string spelled;  // for logs: "np.matmul"
   UserSpan where;
 };
 
 struct LaunchPlan {
   std::vector<BufferSpec> buffers;
   std::vector<LaunchStep> steps;
-  std::vector<int> outputs;      // buffer per graph output; a kInput or kView buffer is returned as (a view of) the input array
-  std::vector<int> written;      // kInput buffers whose memory kernels store into (directly or through a view); saved for replay
+  std::vector<int> outputs;  // buffer per graph output; a kInput or kView buffer is returned as (a view of)
+                             // the input array
+  std::vector<int> written;  // kInput buffers whose memory kernels store into (directly or through a view);
+                             // saved for replay
 };
 
 }  // namespace suture

@@ -81,7 +81,8 @@ class CodeCache : public FrameState {
   // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and
   // first_ms.
   void profile_when(const bool* on) { profiling = on; }
-  // Counts compiles of all caches that share it, so that a call knows whether anything was compiled during it.
+  // Counts compiles of all caches that share it, so that a call knows whether anything was compiled during
+  // it.
   void count_compiles_in(int64_t* compiles) { compiles_anywhere_ = compiles; }
 
  private:

@@ -14,7 +14,8 @@
 #include "cpython/numpy_api.h"
 
 // Python 3.11's header declares PyTraceMalloc_Track without C linkage.
-extern "C" int suture_tracemalloc_track(unsigned domain, uintptr_t address, size_t size) __asm__("PyTraceMalloc_Track");
+extern "C" int suture_tracemalloc_track(unsigned domain, uintptr_t address,
+                                        size_t size) __asm__("PyTraceMalloc_Track");
 
 namespace suture {
 

@@ -1,33 +1,51 @@
-// Reductions over blocks. A kernel evaluates the reduced expression for a block of elements into a small array (a plain loop
-// that vectorises) and hands the block to one of these; a sum of contiguous memory passes the memory itself.
+// Reductions over blocks. A kernel evaluates the reduced expression for a block of elements into a small
+// array (a plain loop that vectorises) and hands the block to one of these; a sum of contiguous memory passes
+// the memory itself.
 //
-// Sums of floats follow NumPy's pairwise order exactly (src/loop/sum_order.h): the eight accumulators of a block are the
-// lanes of one vector, and PairwiseTree walks the blocks of the recursion from left to right. Nothing is reassociated.
+// Sums of floats follow NumPy's pairwise order exactly (src/loop/sum_order.h): the eight accumulators of a
+// block are the lanes of one vector, and PairwiseTree walks the blocks of the recursion from left to right.
+// Nothing is reassociated.
 
 typedef double f64x8 __attribute__((vector_size(64)));
 typedef float f32x8 __attribute__((vector_size(32)));
-template <class T> struct eight_lanes;
-template <> struct eight_lanes<double> { using type = f64x8; };
-template <> struct eight_lanes<float> { using type = f32x8; };
+template <class T>
+struct eight_lanes;
+template <>
+struct eight_lanes<double> {
+  using type = f64x8;
+};
+template <>
+struct eight_lanes<float> {
+  using type = f32x8;
+};
 
 // Identities of max and min.
-template <class T> SUTURE_INLINE T lowest_value() {
-  if constexpr (is_float<T>) return T(-__builtin_inf());
-  else return lowest_int<T>;
+template <class T>
+SUTURE_INLINE T lowest_value() {
+  if constexpr (is_float<T>)
+    return T(-__builtin_inf());
+  else
+    return lowest_int<T>;
 }
-template <class T> SUTURE_INLINE T highest_value() {
-  if constexpr (is_float<T>) return T(__builtin_inf());
-  else if constexpr (is_bool<T>) return true;
-  else return T(~lowest_int<T>);
+template <class T>
+SUTURE_INLINE T highest_value() {
+  if constexpr (is_float<T>)
+    return T(__builtin_inf());
+  else if constexpr (is_bool<T>)
+    return true;
+  else
+    return T(~lowest_int<T>);
 }
 
-// NumPy's pairwise recursion over n elements, cut off at nodes of at most `Leaf` elements: next() is the length of the next
-// node from the left (0 at the end), add() takes its sum. A node is split at half its size rounded down to a multiple of 8.
-// Kernels evaluate nodes of up to 1024 elements at once, long enough for vector loops; pairwise_sum goes on inside a node.
-template <class T, int64_t Leaf = 1024> struct PairwiseTree {
+// NumPy's pairwise recursion over n elements, cut off at nodes of at most `Leaf` elements: next() is the
+// length of the next node from the left (0 at the end), add() takes its sum. A node is split at half its size
+// rounded down to a multiple of 8. Kernels evaluate nodes of up to 1024 elements at once, long enough for
+// vector loops; pairwise_sum goes on inside a node.
+template <class T, int64_t Leaf = 1024>
+struct PairwiseTree {
   struct Level {
-    int64_t right;   // elements of the right half, while the left one is being summed
-    T left;          // its sum, once known
+    int64_t right;  // elements of the right half, while the left one is being summed
+    T left;         // its sum, once known
     bool has_left;
   };
   Level levels[64];
@@ -65,7 +83,8 @@ template <class T, int64_t Leaf = 1024> struct PairwiseTree {
 };
 
 // At most 128 elements, as one leaf of the recursion.
-template <class T> SUTURE_INLINE T sum_block(const T* x, int64_t n) {
+template <class T>
+SUTURE_INLINE T sum_block(const T* x, int64_t n) {
   if (n < 8) {
     T total = T(-0.0);
     for (int64_t k = 0; k < n; ++k) total = total + x[k];
@@ -85,25 +104,30 @@ template <class T> SUTURE_INLINE T sum_block(const T* x, int64_t n) {
 }
 
 // Any number of contiguous elements.
-template <class T> SUTURE_INLINE T pairwise_sum(const T* x, int64_t n) {
+template <class T>
+SUTURE_INLINE T pairwise_sum(const T* x, int64_t n) {
   if (n <= 128) return sum_block(x, n);
   PairwiseTree<T, 128> tree(n);
-  for (int64_t first = 0, length; (length = tree.next()) != 0; first += length) tree.add(sum_block(x + first, length));
+  for (int64_t first = 0, length; (length = tree.next()) != 0; first += length)
+    tree.add(sum_block(x + first, length));
   return tree.sum();
 }
 
 // Integer and bool sums wrap, so their order does not matter. Products of floats are taken left to right.
-template <class T> SUTURE_INLINE T reduce_sum(T total, const T* x, int64_t n) {
+template <class T>
+SUTURE_INLINE T reduce_sum(T total, const T* x, int64_t n) {
   for (int64_t k = 0; k < n; ++k) total = op_add(total, x[k]);
   return total;
 }
-template <class T> SUTURE_INLINE T reduce_prod(T total, const T* x, int64_t n) {
+template <class T>
+SUTURE_INLINE T reduce_prod(T total, const T* x, int64_t n) {
   for (int64_t k = 0; k < n; ++k) total = op_mul(total, x[k]);
   return total;
 }
 
 // NaN wins: a lane that holds one never changes again.
-template <class T> SUTURE_INLINE T reduce_max(T best, const T* x, int64_t n) {
+template <class T>
+SUTURE_INLINE T reduce_max(T best, const T* x, int64_t n) {
   int64_t k = 0;
   if constexpr (is_float<T>) {
     if (n >= 16) {
@@ -120,7 +144,8 @@ template <class T> SUTURE_INLINE T reduce_max(T best, const T* x, int64_t n) {
   for (; k < n; ++k) best = op_maximum(best, x[k]);
   return best;
 }
-template <class T> SUTURE_INLINE T reduce_min(T best, const T* x, int64_t n) {
+template <class T>
+SUTURE_INLINE T reduce_min(T best, const T* x, int64_t n) {
   int64_t k = 0;
   if constexpr (is_float<T>) {
     if (n >= 16) {
@@ -137,18 +162,21 @@ template <class T> SUTURE_INLINE T reduce_min(T best, const T* x, int64_t n) {
   for (; k < n; ++k) best = op_minimum(best, x[k]);
   return best;
 }
-template <class T> SUTURE_INLINE bool reduce_any(bool found, const T* x, int64_t n) {
+template <class T>
+SUTURE_INLINE bool reduce_any(bool found, const T* x, int64_t n) {
   for (int64_t k = 0; k < n; ++k) found = found | op_truth(x[k]);
   return found;
 }
-template <class T> SUTURE_INLINE bool reduce_all(bool holds, const T* x, int64_t n) {
+template <class T>
+SUTURE_INLINE bool reduce_all(bool holds, const T* x, int64_t n) {
   for (int64_t k = 0; k < n; ++k) holds = holds & op_truth(x[k]);
   return holds;
 }
 
-// First occurrence; the first NaN wins and stays. `begin` is the index of x[0]. The block is searched only when it improves
-// on the best so far.
-template <class T> SUTURE_INLINE void reduce_argmax(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
+// First occurrence; the first NaN wins and stays. `begin` is the index of x[0]. The block is searched only
+// when it improves on the best so far.
+template <class T>
+SUTURE_INLINE void reduce_argmax(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
   if (best != best) return;
   const T top = reduce_max(best, x, n);
   if (top == best) return;
@@ -157,7 +185,8 @@ template <class T> SUTURE_INLINE void reduce_argmax(T& best, int64_t& index, con
   best = top;
   index = begin + k;
 }
-template <class T> SUTURE_INLINE void reduce_argmin(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
+template <class T>
+SUTURE_INLINE void reduce_argmin(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
   if (best != best) return;
   const T bottom = reduce_min(best, x, n);
   if (bottom == best) return;
