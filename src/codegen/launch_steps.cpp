@@ -1,5 +1,7 @@
 #include "codegen/launch_steps.h"
 
+#include <algorithm>
+
 namespace suture {
 namespace {
 
@@ -31,6 +33,14 @@ int PlanBuilder::use(BufferId id) {
   return number_[id] = static_cast<int>(plan_.buffers.size() - 1);
 }
 
+// Inputs whose memory a kernel changes; the runtime saves what they held, for a replay.
+void PlanBuilder::add_written(BufferId root) {
+  if (schedule_.buffers[static_cast<size_t>(root)].kind != Buffer::Kind::kInput) return;
+  const int buffer = use(root);
+  if (std::find(plan_.written.begin(), plan_.written.end(), buffer) == plan_.written.end())
+    plan_.written.push_back(buffer);
+}
+
 void PlanBuilder::add_kernel(const KernelGroup& group, const std::vector<BufferId>& arguments,
                              const std::vector<SymbolId>& symbols) {
   LaunchStep step;
@@ -38,6 +48,8 @@ void PlanBuilder::add_kernel(const KernelGroup& group, const std::vector<BufferI
   step.kernel = group.name;
   for (BufferId id : arguments) step.buffers.push_back(use(id));
   for (SymbolId symbol : symbols) step.sizes.push_back(SymInt::symbol(symbol));
+  for (const Store& store : group.nest.stores)
+    add_written(root_buffer(schedule_.buffers, store.access.buffer));
   if (!group.nest.nodes.empty()) step.where = graph_.node(group.nest.nodes.front()).where;
   step.spelled = group.name;
   plan_.steps.push_back(std::move(step));

@@ -13,6 +13,7 @@ class PlanBuilder {
   PlanBuilder(const Schedule& schedule, const Graph& graph) : schedule_(schedule), graph_(graph) {
     number_.assign(schedule.buffers.size(), -1);
   }
+  void add_written(BufferId root);
   void add_kernel(const KernelGroup& group, const std::vector<BufferId>& arguments,
                   const std::vector<SymbolId>& symbols);
   void add_call(const NumpyCall& call);

@@ -353,6 +353,13 @@ Result<CompileOutcome> give_up(const CompileContext& ctx, const FrameInput& inpu
   } else if (error.step == "backend" && error.kind == ErrorKind::kUnsupported) {
     reason.reason = BreakReason::kBackendFailed;
     reason.args = {fmt::format("'{}'", ctx.frame.backend), error.message};
+  } else if (error.kind == ErrorKind::kUnsupported &&
+             (error.step == "continuation" || error.step == "output")) {
+    reason.reason = BreakReason::kCannotResume;
+    reason.args = {"the break", error.message};
+  } else if (error.kind == ErrorKind::kUnsupported) {
+    reason.reason = BreakReason::kUnsupportedNumpy;
+    reason.args = {"An operation", error.message};
   } else {
     reason.reason = BreakReason::kInternal;
     reason.args = {error.step, error.message};

@@ -176,6 +176,10 @@ std::string SourceWriter::elementwise(const Node& node) {
     for (size_t i = 0; i < node.operands.size(); ++i) builtin_args.push_back(operand(node, i));
     return fmt::format("{}({})", node.target, fmt::join(builtin_args, ", "));
   }
+  // abs(x) of a NumPy scalar warns where np.abs(x) does not; the method cannot be shadowed by a name of the
+  // user's.
+  if (as_written(node) && node.op == OpId::kAbsolute && node.target == "abs")
+    return fmt::format("{}.__abs__()", operand(node, 0));
   std::vector<std::string> args;
   for (size_t i = 0; i < node.operands.size(); ++i) args.push_back(operand(node, i));
   if (node.op == OpId::kClip && !node.attrs.has_min) args.insert(args.begin() + 1, "None");

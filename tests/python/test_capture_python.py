@@ -559,3 +559,36 @@ def test_clip_and_where_of_scalars():
     compiled = suture.compile(f)
     check(f, compiled, (np.arange(3.0),))
     assert frames_compiled(compiled) == 1
+
+
+def test_a_replay_leaves_arrays_alone_that_nobody_wrote():
+    def f(x, y):
+        y[1] = 5
+        return np.sqrt(x)
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.broadcast_to(np.array([-3.0]), 3), np.array([0.0, 1, 2])))
+    assert frames_compiled(compiled) == 1
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: abs(x[0]), lambda x: np.abs(x[0]), lambda x: -x[0], lambda x: x[0] - x[1]]
+)
+def test_overflow_of_integer_scalars_warns_as_numpy_does(function):
+    compiled = suture.compile(function)
+    check(function, compiled, (np.array([-(2**63), 1]),))
+    assert frames_compiled(compiled) == 1
+
+
+def test_a_handler_that_cannot_be_resumed_is_a_skip_with_a_reason():
+    def f(y):
+        v = np.sign(y)
+        try:
+            raise ValueError
+        except ValueError:
+            print(end="")
+        return v
+
+    compiled = suture.compile(f)
+    check(f, compiled, (X,))
+    assert "internal" not in str(_core.status(compiled)).lower()
