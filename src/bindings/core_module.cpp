@@ -5,6 +5,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
+#include <climits>
 #include <optional>
 
 #include "cpython/code_object.h"
@@ -42,12 +44,21 @@ DynamicMode dynamic_mode(std::optional<bool> dynamic) {
   return *dynamic ? DynamicMode::kAlways : DynamicMode::kNever;
 }
 
-std::shared_ptr<const Options> overridden_options(const nb::object& options) {
-  if (options.is_none()) return nullptr;
-  auto result = std::make_shared<Options>(compiler().options);
-  for (auto [name, value] : nb::cast<nb::dict>(options))
-    value_or_raise(result->set(nb::cast<std::string>(name), nb::cast<std::string>(nb::str(value))));
-  return result;
+std::vector<std::pair<std::string, std::string>> overridden_options(const nb::object& options) {
+  std::vector<std::pair<std::string, std::string>> overrides;
+  if (options.is_none()) return overrides;
+  Options checked = compiler().options;
+  for (auto [key, value] : nb::cast<nb::dict>(options)) {
+    std::string name = nb::cast<std::string>(key), text = nb::cast<std::string>(nb::str(value));
+    value_or_raise(checked.set(name, text));
+    const auto& table = all_options();
+    const auto option = std::ranges::find(table, name, &OptionInfo::name);
+    if (option->scope != "function")
+      raise(Error::unsupported(
+          "options", "option '" + name + "' has one value for the process; set suture.config." + name));
+    overrides.emplace_back(std::move(name), std::move(text));
+  }
+  return overrides;
 }
 
 nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, const std::string& backend,
@@ -146,11 +157,9 @@ void bind_callables(nb::module_& module) {
                                      : nb::object(nb::none());
     result["numerics"] = text(options.numerics);
     nb::object changed = nb::none();
-    if (options.overrides) {
+    if (!options.overrides.empty()) {
       nb::dict values;
-      for (const OptionInfo& o : all_options())
-        if (options.overrides->text(o.name) != compiler().options.text(o.name))
-          values[nb::str(std::string(o.name).c_str())] = text(options.overrides->text(o.name));
+      for (const auto& [name, value] : options.overrides) values[text(name)] = text(value);
       changed = values;
     }
     result["options"] = changed;
@@ -172,6 +181,7 @@ void bind_toolchain(nb::module_& module) {
 int numpy_minor() {
   nb::object version = nb::module_::import_("numpy").attr("__version__");
   const std::string text = nb::cast<std::string>(version);
+  if (std::atoi(text.c_str()) > 2) return INT_MAX;  // later than every 2.x
   return std::atoi(text.c_str() + text.find('.') + 1);
 }
 
@@ -191,7 +201,7 @@ NB_MODULE(_core, module) {
   module.attr("version") = SUTURE_VERSION;
   module.attr("schema_version") = kEventSchemaVersion;
   module.def("supported_python", [] { return has_opcode_table(running_python_version()); });
-  module.def("supported_versions", [] { return std::vector<std::string>{"3.11"}; });
+  module.def("supported_versions", [] { return supported_versions(); });
   bind_callables(module);
   bind_events(module);
   bind_status(module);

@@ -105,7 +105,7 @@ void bind_tables(nb::module_& module) {
     raise(Error::unsupported("options", "unknown option '" + name + "'"));
   });
   module.def("set_option", [](const std::string& name, std::string value) {
-    value_or_raise(compiler().options.set(name, std::move(value)));
+    value_or_raise(compiler().set_option(name, std::move(value)));
   });
   module.def("option_problems", [] { return compiler().options.problems(); });
 }

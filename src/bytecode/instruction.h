@@ -57,6 +57,7 @@ struct OpcodeInfo {
 const OpcodeInfo* opcode_info(PythonVersion version, uint8_t number);
 const OpcodeInfo* opcode_info(PythonVersion version, Opcode opcode);
 bool has_opcode_table(PythonVersion version);
+std::vector<std::string> supported_versions();  // "3.11", ...
 std::string_view opcode_name(Opcode opcode);
 
 // How an instruction uses the value stack. `pops` is how deep it reaches: values that it only looks at count

@@ -47,8 +47,12 @@ constexpr VersionTable make_table(const OpcodeInfo (&rows)[n], StackUse (*stack)
 
 constexpr VersionTable kTable311 = make_table(kRows311, stack_use_311);
 
+// One line per supported version.
+constexpr std::pair<PythonVersion, const VersionTable*> kTables[] = {{{3, 11}, &kTable311}};
+
 const VersionTable* table_for(PythonVersion version) {
-  if (version == PythonVersion{3, 11}) return &kTable311;
+  for (const auto& [known, table] : kTables)
+    if (known == version) return table;
   return nullptr;
 }
 
@@ -65,6 +69,13 @@ const OpcodeInfo* opcode_info(PythonVersion version, Opcode opcode) {
 }
 
 bool has_opcode_table(PythonVersion version) { return table_for(version) != nullptr; }
+
+std::vector<std::string> supported_versions() {
+  std::vector<std::string> versions;
+  for (const auto& [version, table] : kTables)
+    versions.push_back(std::to_string(version.major) + "." + std::to_string(version.minor));
+  return versions;
+}
 
 std::string_view opcode_name(Opcode opcode) { return kNames[static_cast<size_t>(opcode)]; }
 

@@ -72,8 +72,6 @@ struct CapturePlan {
   std::set<int> break_at;        // top-level instruction indices at which to break
   std::map<int, Break> reasons;  // why, per index
   std::set<int> keep_loop;       // loop headers that stay in Python
-  std::set<std::pair<std::string, int>>
-      no_inline;  // (caller qualname, instruction index): call, do not inline
 };
 
 // Which sizes, strides and ints are symbols. Keys are source texts: "x.shape[0]", "n".
@@ -95,7 +93,6 @@ struct CaptureLimits {
 struct CaptureOptions {
   DynamicPlan dynamic;
   CaptureLimits limits;
-  bool fullgraph = false;
 };
 
 // Runs capture with restarts. Never fails for user reasons: those end in FrameEnd::kBreak or kSkip.

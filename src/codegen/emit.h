@@ -18,7 +18,6 @@ struct KernelInfo {
   std::vector<std::string> ops;                   // op names fused, sorted
   std::vector<UserSpan> lines;                    // user lines it covers
   std::vector<SymInt> bytes_read, bytes_written;  // per buffer, as expressions
-  bool parallel = false;
 };
 struct GeneratedCode {
   std::string cpp;  // readable, header-free; relies on the prelude
@@ -29,8 +28,6 @@ struct GeneratedCode {
 struct CodegenOptions {
   // Text of a user's source line, for comments; may be empty. Called at most once per line.
   std::function<std::string(const UserSpan&)> source_line = {};
-  bool fast_math = false;  // numerics="fast"
-  int numpy_minor = 3;     // kept for callers; the order of sums is fixed by LowerOptions::numpy_minor
 };
 // `graph` is the lowered graph (for names and user lines). Source lines are quoted through `source_line`,
 // which may return "".

@@ -86,12 +86,9 @@ Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& com
 
   auto generating = phases.start("codegen");
   SUTURE_TRY(loops, lower(lowered, {.numpy_minor = compiler.numpy_minor}));
-  SUTURE_TRY(schedule, plan_schedule(loops, lowered,
-                                     {.fuse = ctx.options.flag("fusion"),
-                                      .numpy_chunked_sums = compiler.numpy_minor < 3}));
+  SUTURE_TRY(schedule, plan_schedule(loops, lowered, {.fuse = ctx.options.flag("fusion")}));
   report_schedule(ctx, loops, schedule);
-  SUTURE_TRY(
-      code, emit(schedule, lowered, {.source_line = source_line, .fast_math = ctx.frame.numerics == "fast"}));
+  SUTURE_TRY(code, emit(schedule, lowered, {.source_line = source_line}));
   generating.stop();
 
   NativeGraph native;

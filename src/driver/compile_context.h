@@ -17,7 +17,7 @@ struct FrameOptions {
   std::string backend = "native";
   PyRef backend_callable;  // foreign backends
   std::string numerics = "exact";
-  std::shared_ptr<const Options> overrides;  // suture.compile(options={...}); null = the process options
+  std::vector<std::pair<std::string, std::string>> overrides;  // suture.compile(options={...})
 };
 
 struct CompileContext {

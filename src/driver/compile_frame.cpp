@@ -36,7 +36,6 @@ CaptureOptions capture_options(const FrameInput& input, const FrameRecord& frame
                                const Marks& marks) {
   CaptureOptions options;
   options.dynamic = frame.dynamic;
-  options.fullgraph = frame.options.fullgraph;
   options.limits.max_unroll = static_cast<int>(ctx.options.number("max_unroll"));
   options.limits.max_inline_depth = static_cast<int>(ctx.options.number("max_inline_depth"));
   if (marks.empty()) return options;
@@ -182,8 +181,10 @@ Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& fra
 
 Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, FrameRecord& frame,
                                      Compiler& compiler) {
-  const Options& options = frame.options.overrides ? *frame.options.overrides : compiler.options;
-  if (options.flag("disable")) return skip("suture is disabled");
+  Options options = compiler.options;
+  for (const auto& [name, value] : frame.options.overrides) SUTURE_TRY_VOID(options.set(name, value));
+  // For this function only; the process-wide switch is tested at every call, so that it can be taken back.
+  if (options.flag("disable")) return skip("disabled by options of this function");
   CompileContext ctx{compiler.trace, options, frame.options, {frame.id, frame.compiles, 0}};
 
   if (!has_opcode_table(running_python_version())) {

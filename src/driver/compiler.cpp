@@ -35,7 +35,16 @@ void collect(const FrameRecord& record, std::vector<Event>& out) {
 
 }  // namespace
 
+Status Compiler::set_option(const std::string& name, std::string value) {
+  SUTURE_TRY_VOID(options.set(name, std::move(value)));
+  disabled = options.flag("disable");
+  if (name == "toolchain" || name == "compiler" || name == "cache_dir")
+    retired_toolchains_.push_back(std::move(toolchain_));
+  return ok_status();
+}
+
 Compiler::Compiler() {
+  disabled = options.flag("disable");
   trace.subscribe(recorded_mask(), [this](const Event& event) { remember(event); });
 }
 
@@ -142,6 +151,7 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   };
   auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id, frame->kind);
   cache->profile_when(&profiling);
+  cache->disable_when(&disabled);
   cache->count_compiles_in(&compiles_);
   frame->cache = cache.get();
   PyRef callable = make_jit_callable(function, std::move(cache));

@@ -65,12 +65,16 @@ class Compiler {
   // written.
   std::string save_failure(const CompileId& id, const Error& error) const;
 
+  // Changes a process option; what depends on it follows.
+  Status set_option(const std::string& name, std::string value);
+
   Options options;
   Trace trace;
   Marks marks;
   BindingHooks hooks;
   int numpy_minor = 3;
   bool profiling = false;  // caches add up call times
+  bool disabled = false;   // option `disable`: every call runs in the interpreter
 
  private:
   Result<PyRef> make_callable(PyView function, std::shared_ptr<FrameRecord> record);
@@ -81,6 +85,7 @@ class Compiler {
   std::map<int, std::weak_ptr<FrameRecord>> records_;
   std::vector<PyRef> live_callables_;  // weak references
   std::unique_ptr<Toolchain> toolchain_;
+  std::vector<std::unique_ptr<Toolchain>> retired_toolchains_;  // their kernels may still be in use
 };
 
 }  // namespace suture

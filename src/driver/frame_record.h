@@ -22,7 +22,6 @@ struct FrameRecord : std::enable_shared_from_this<FrameRecord> {
   FrameOptions options;
   DynamicPlan dynamic;  // grows: a size that varied once stays symbolic
   int compiles = 0;
-  int limit_hits = 0;
   std::vector<Event> events;                           // at most kMaxRecordedEvents, oldest first
   std::vector<std::shared_ptr<FrameRecord>> children;  // resume and iteration functions made by this frame
 

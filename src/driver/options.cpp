@@ -51,7 +51,8 @@ size_t index_of(std::string_view name) {
 
 const std::vector<OptionInfo>& all_options() {
   static const std::vector<OptionInfo> options = {
-#define SUTURE_OPTION(name, type, default_text, env, doc) {#name, #type, default_text, env, doc},
+#define SUTURE_OPTION(name, type, default_text, env, scope, doc) \
+  {#name, #type, default_text, env, #scope, doc},
 #include "driver/options.def"
   };
   return options;

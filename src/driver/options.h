@@ -10,7 +10,7 @@
 namespace suture {
 
 struct OptionInfo {
-  std::string_view name, type, default_text, env, doc;
+  std::string_view name, type, default_text, env, scope, doc;
 };
 const std::vector<OptionInfo>& all_options();
 

@@ -321,7 +321,8 @@ Break unsupported_python_version() {
   const PythonVersion version = running_python_version();
   Break reason;
   reason.reason = BreakReason::kPythonVersion;
-  reason.args = {fmt::format("{}.{}", version.major, version.minor), "3.11"};
+  reason.args = {fmt::format("{}.{}", version.major, version.minor),
+                 fmt::format("{}", fmt::join(supported_versions(), ", "))};
   return reason;
 }
 

@@ -142,6 +142,7 @@ PyObject* CodeCache::on_call(PyView function, std::span<PyObject* const> bound) 
 }
 
 PyObject* CodeCache::dispatch(const FrameInput& input, Running& running) {
+  if (disabled_ && *disabled_) return run_eagerly(input);
   if (CacheEntry* entry = find(input, *running.scratch)) {
     ++entry->hits;
     ++counters_.hits;

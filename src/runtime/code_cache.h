@@ -81,6 +81,8 @@ class CodeCache : public FrameState {
   // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and
   // first_ms.
   void profile_when(const bool* on) { profiling = on; }
+  // While *on, every call runs in the interpreter; entries stay.
+  void disable_when(const bool* on) { disabled_ = on; }
   // Counts compiles of all caches that share it, so that a call knows whether anything was compiled during
   // it.
   void count_compiles_in(int64_t* compiles) { compiles_anywhere_ = compiles; }
@@ -100,6 +102,7 @@ class CodeCache : public FrameState {
   int64_t compiles_anywhere() const { return compiles_anywhere_ ? *compiles_anywhere_ : 0; }
 
   int64_t* compiles_anywhere_ = nullptr;
+  const bool* disabled_ = nullptr;
   CompileFn compile_;
   int frame_id_;
   std::string kind_;                                  // "function" | "resume" | "iteration" | "callee"

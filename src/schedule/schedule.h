@@ -13,7 +13,6 @@ namespace suture {
 struct ScheduleOptions {
   bool fuse = true;
   int max_group_nodes = 64;
-  bool numpy_chunked_sums = false;  // NumPy < 2.3: full reductions in 8192-element chunks
 };
 
 struct FusionVerdict {

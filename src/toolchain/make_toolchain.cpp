@@ -13,12 +13,13 @@
 
 #include "toolchain/compilers.h"
 #include "toolchain/kernel_cache.h"
+#include "toolchain/kernel_key.h"
 #include "toolchain/prelude.h"
 
 namespace suture {
 namespace {
 
-constexpr int kKernelAbiVersion = 1;
+constexpr int kKernelAbiVersion = 2;
 
 class CachingToolchain : public Toolchain {
  public:
@@ -42,11 +43,20 @@ class CachingToolchain : public Toolchain {
   Digest prelude_;
 };
 
+}  // namespace
+
+// Line by line: a format string would end at an embedded NUL.
+Digest kernel_key(const std::string& compiler, const Digest& prelude, const KernelSource& source) {
+  std::string text = fmt::format("abi {}\nprelude {}\nfast {}\ncompiler {} {}\n", kKernelAbiVersion,
+                                 to_hex(prelude), source.fast_math, compiler.size(), compiler);
+  for (const std::string& symbol : source.symbols) text += fmt::format("symbol {}\n", symbol);
+  return sha256(text + source.cpp);
+}
+
+namespace {
+
 Digest CachingToolchain::key(const ObjectCompiler& compiler, const KernelSource& source) const {
-  std::string text = fmt::format("abi {}\0prelude {}\0compiler {}\0fast {}\0", kKernelAbiVersion,
-                                 to_hex(prelude_), compiler.identity(), source.fast_math);
-  for (const std::string& symbol : source.symbols) text += symbol + '\0';
-  return sha256(text + '\n' + source.cpp);
+  return kernel_key(compiler.identity(), prelude_, source);
 }
 
 Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile(const KernelSource& source) {

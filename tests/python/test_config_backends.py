@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import suture
-from suture import _backends
+from suture import _backends, _core
 
 
 def f(x):
@@ -86,3 +86,31 @@ def test_the_option_backend_is_the_default():
     with suture.config.patch(backend="eager"):
         compiled = suture.compile(f)
     assert compiled.status()["backend"] == "eager"
+
+
+def _double(x):
+    return x * 2
+
+
+def test_disable_can_be_switched_on_and_off_at_any_time():
+    import numpy as np
+
+    x = np.ones(3)
+    first = suture.compile(_double)
+    with suture.config.patch(disable=True):
+        first(x)
+    assert _core.status(first)["frames"][0]["compiles"] == 0
+    first(x)
+    assert _core.status(first)["frames"][0]["compiles"] == 1
+    hits = _core.status(first)["hits"]
+    with suture.config.patch(disable=True):
+        np.testing.assert_array_equal(first(x), x * 2)
+    assert _core.status(first)["hits"] == hits
+
+
+def test_options_of_a_function_name_only_what_they_change():
+    function = suture.compile(_double, options={"max_unroll": 3})
+    with suture.config.patch(fusion=False):
+        assert _core.settings(function)["options"] == {"max_unroll": "3"}
+    with pytest.raises(ValueError, match="one value for the process"):
+        suture.compile(_double, options={"toolchain": "clang"})

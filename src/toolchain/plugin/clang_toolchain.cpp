@@ -389,9 +389,6 @@ Result<std::shared_ptr<llvm::orc::LLJIT>> ClangCompiler::jit() {
   // Lookups return their errors; the session's reporter would print them.
   (*jit)->getExecutionSession().setErrorReporter(
       [](llvm::Error error) { llvm::consumeError(std::move(error)); });
-  // Lookups return their errors; the session's reporter would print them.
-  (*jit)->getExecutionSession().setErrorReporter(
-      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
   jit_ = std::move(*jit);
   return jit_;
 }

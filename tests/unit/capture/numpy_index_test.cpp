@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(All, WriteIndex,
                                            Write{"x[...] = 0", {"slice", "store"}},
                                            Write{"x[1:] = x[:-1]", {"slice", "slice", "store"}},
                                            Write{"x[::-1, 1:3] = v[:2]", {"slice", "slice", "store"}},
-                                           Write{"x[0] = v[None]", {"slice", "slice", "store"}},
+                                           Write{"x[0] = v[None]", {"slice", "slice", "squeeze", "store"}},
                                            Write{"x[x > 5] = 0", {"gt", "where", "store"}}));
 
 TEST_F(CaptureFixtureForIndex, a_float_constant_written_to_an_integer_array_is_truncated) {
