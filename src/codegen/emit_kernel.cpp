@@ -90,12 +90,6 @@ void KernelWriter::collect_symbols() {
   for (SymbolId id : symbols_) symbol_name_[id] = names_.unique(symbol_name_[id]);
 }
 
-namespace {
-
-bool may_be_zero(const SymInt& extent) { return extent.constant().value_or(0) == 0; }
-
-}  // namespace
-
 void KernelWriter::assign_levels() {
   const auto access_level = [](const Access& access) {
     size_t level = 0;
@@ -115,13 +109,8 @@ void KernelWriter::assign_levels() {
     level_.push_back(level);
     late_.push_back(late);
   }
-  for (const Store& store : nest_.stores) {
-    // Nothing may be stored when the loops run zero times: a store stays inside every loop that may be empty.
-    size_t inside = 0;
-    for (size_t axis = 0; axis < nest_.extents.size() && !store.after_reduction; ++axis)
-      if (may_be_zero(nest_.extents[axis])) inside = axis + 1;
-    store_level_.push_back(std::max({level_[store.value], access_level(store.access), inside}));
-  }
+  for (const Store& store : nest_.stores)
+    store_level_.push_back(std::max(level_[store.value], access_level(store.access)));
 }
 
 // A law of fused nests: what runs per element never waits for a reduction.

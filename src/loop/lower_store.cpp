@@ -19,6 +19,11 @@ Status Lowering::lower_store(const Node& node) {
   if (graph_.node(value_id).type.shape.size() > target.type.shape.size())
     return Error::internal("loop", "stored value has a higher rank than its target: " + node.name);
 
+  // An empty target takes no statement: along an axis that has extent 1 in memory its one store would be moved out
+  // of the loops. Such extents are always constants (capture specialises slices of unit axes).
+  for (const SymInt& extent : target.type.shape)
+    if (extent.constant() == 0) return ok_status();
+
   Nest nest;
   nest.extents = target.type.shape;
   nest.nodes.push_back(node.id);

@@ -74,17 +74,17 @@ EXPRESSIONS = [
     "np.argmin(x, axis=1)", "x.argmax(axis=0, keepdims=True)",
     # shapes
     "x.reshape(4, 3)", "x.reshape(-1)", "x.reshape((2, 6)) + 1", "x.ravel()", "x.flatten()", "x.T", "x.T + 1", "x.transpose(1, 0)",
-    "np.swapaxes(x, 0, 1) * 2", "np.moveaxis(x, 0, -1)", "x[:, None].squeeze()", "x.squeeze() is x", "np.expand_dims(x, (0, 3)).shape",
-    "np.broadcast_to(x, (2, 3, 4))", "np.shape(x), np.ndim(x), np.size(x), x.size, x.itemsize, x.nbytes, x.dtype",
+    "np.swapaxes(x, 0, 1) * 2", "np.moveaxis(x, 0, -1)", "x[:, None].squeeze()", "x.squeeze() is x, x + 0", "np.expand_dims(x, (0, 3)).shape",
+    "np.broadcast_to(x, (2, 3, 4))", "np.shape(x), np.ndim(x), np.size(x), x.size, x.itemsize, x.nbytes, x.dtype, x + 0",
     # indices
     "x[0]", "x[-1, 2]", "x[..., 1]", "x[:, None, 1:]", "x[::-1, ::2]", "x[1:, :-1] - x[:-1, 1:]", "x[:, 3:0:-1]", "x[5:]", "x[()]",
     # creation
     "np.zeros(3)", "np.ones((2, 3), dtype=np.int32)", "np.full((2, 2), 7)", "np.zeros_like(x)", "np.ones_like(x, dtype=bool)",
     "np.full_like(x, 3)", "np.empty_like(x).shape", "np.arange(5)", "np.arange(2, 11, 3)", "np.arange(0, 1, 0.25)", "np.arange(4.0) + x[0]",
-    "np.linspace(0, 1, 7)", "np.linspace(1, 2, 5, endpoint=False)", "np.linspace(0, x.sum(), 4)",
+    "np.linspace(0, 1, 7)", "np.linspace(1, 2, 5, endpoint=False)", "np.linspace(0, x.sum(dtype=np.float64), 4)",
     # conversions and copies
-    "x.astype(np.float32)", "x.astype('i4')", "x.astype(bool)", "x.astype(x.dtype, copy=False) is x", "x.copy()", "np.copy(x)",
-    "np.array(x)", "np.asarray(x) is x", "np.ascontiguousarray(x)", "np.float64(x.sum())",
+    "x.astype(np.float32)", "x.astype('i4')", "x.astype(bool)", "x.astype(x.dtype, copy=False) is x, x + 0", "x.copy()", "np.copy(x)",
+    "np.array(x)", "np.asarray(x) is x, x + 0", "np.ascontiguousarray(x)", "np.float64(x.sum())",
     # matrix products
     "x @ x.T", "np.dot(x, x[0])", "x.dot(x.T)", "np.matmul(x[0], x[1])",
     # operators
