@@ -8,8 +8,8 @@
 namespace suture {
 namespace {
 
-std::string key(const std::string& compiler, const std::string& prelude, const std::string& cpp, bool fast = false,
-                std::vector<std::string> symbols = {"f"}) {
+std::string key(const std::string& compiler, const std::string& prelude, const std::string& cpp,
+                bool fast = false, std::vector<std::string> symbols = {"f"}) {
   KernelSource source;
   source.cpp = cpp;
   source.fast_math = fast;
@@ -22,11 +22,13 @@ TEST(KernelKey, is_the_same_for_the_same_source) {
 }
 
 TEST(KernelKey, differs_with_compiler_prelude_code_numerics_and_symbols) {
-  const std::set<std::string> keys = {
-      key("clang", "prelude", "code"),       key("g++", "prelude", "code"),
-      key("clang", "other", "code"),         key("clang", "prelude", "other"),
-      key("clang", "prelude", "code", true), key("clang", "prelude", "code", false, {"g"}),
-      key("clang", "prelude", "code", false, {"f", "g"})};
+  const std::set<std::string> keys = {key("clang", "prelude", "code"),
+                                      key("g++", "prelude", "code"),
+                                      key("clang", "other", "code"),
+                                      key("clang", "prelude", "other"),
+                                      key("clang", "prelude", "code", true),
+                                      key("clang", "prelude", "code", false, {"g"}),
+                                      key("clang", "prelude", "code", false, {"f", "g"})};
   EXPECT_EQ(keys.size(), 7u);
 }
 
