@@ -64,9 +64,9 @@ Status check_weak_operands(Call& call, DType loop) {
 
 // Integers to negative integer powers raise; only a constant exponent can be judged here.
 Status check_power(Call& call, const OpTypes& types) {
+  if (call.op() != OpId::kPower || !is_integer(types.loop)) return ok_status();
   const Node& exponent = call.operand(1);
-  if (call.op() != OpId::kPower || !is_integer(types.loop) || exponent.op != OpId::kConstant)
-    return ok_status();
+  if (exponent.op != OpId::kConstant) return ok_status();
   std::optional<int64_t> value = constant_int(exponent);
   if (value && *value < 0) return refused("Integers to negative integer powers are not allowed.");
   return ok_status();

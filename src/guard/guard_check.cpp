@@ -1,6 +1,8 @@
 // The meaning of every guard kind, one small function each. Runs no user code.
 #include "guard/guard_check.h"
 
+#include <iterator>
+
 #include "cpython/ndarray.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
@@ -19,7 +21,9 @@ bool check_array(const Guard& guard, PyView value) noexcept {
   const PyArrayObject_fields* fields = array_fields(value);
   switch (guard.kind) {
     case GuardKind::kArray: return array_facts(value).plain;
-    case GuardKind::kDtype: return has_dtype(value, static_cast<DType>(guard.number));
+    case GuardKind::kDtype:
+      return guard.number >= 0 && guard.number < std::ssize(numpy_objects.descriptors) &&
+             has_dtype(value, static_cast<DType>(guard.number));
     case GuardKind::kRank: return fields->nd == guard.number;
     case GuardKind::kSize:
       return array_has_axis(value, guard.index) && fields->dimensions[guard.index] == guard.number;

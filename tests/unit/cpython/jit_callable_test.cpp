@@ -45,7 +45,8 @@ class Recorder : public FrameState {
 class JitCallables : public ::testing::Test {
  protected:
   PyRef names;
-  int live = 0;
+  // Outlives the test: the collector may free a callable later, and its recorder still counts.
+  int& live = *new int(0);
   Recorder* state = nullptr;
 
   // Defines `source` and puts a callable around its `f` under the name `c`.

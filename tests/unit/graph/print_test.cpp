@@ -71,7 +71,8 @@ TEST(GraphText, hostile_text_is_refused_not_followed) {
   EXPECT_NE(error_of("graph \"g\" captured\n  y = empty() {dims=[99999999999999999999]} : f64[2] ; \"\"\n"),
             "");
   EXPECT_NE(error_of("graph \"g\" captured\n  y = empty() {dims=[1} : f64[2] ; \"\"\n"), "");
-  EXPECT_NE(error_of(std::string("graph \"g\" captured\n  y\0 = empty()", 36)), "");
+  constexpr char kWithNul[] = "graph \"g\" captured\n  y\0 = empty()";
+  EXPECT_NE(error_of(std::string(kWithNul, sizeof kWithNul - 1)), "");
 }
 
 TEST(GraphText, truncated_text_never_crashes) {
