@@ -1,5 +1,8 @@
 #include "capture/side_effects.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include <set>
 
 #include "cpython/numpy_api.h"
@@ -70,6 +73,21 @@ std::set<NodeId> written_inputs(const Graph& graph) {
   return roots;
 }
 
+// Some element may stand at two indices: axes by stride, each step must pass everything the smaller axes span.
+bool may_overlap_itself(PyView array) {
+  const ArrayFacts facts = array_facts(array);
+  std::vector<std::pair<int64_t, int64_t>> axes;  // |stride|, extent
+  for (int i = 0; i < facts.ndim; ++i)
+    if (facts.shape[i] > 1) axes.emplace_back(std::abs(facts.strides[i]), facts.shape[i]);
+  std::sort(axes.begin(), axes.end());
+  int64_t span = facts.dtype ? itemsize(*facts.dtype) : 1;
+  for (const auto& [stride, extent] : axes) {
+    if (stride < span) return true;
+    span += stride * (extent - 1);
+  }
+  return false;
+}
+
 }  // namespace
 
 bool write_side_effects(CaptureState& state, RecipeWriter& writer, Capture& out) {
@@ -94,6 +112,7 @@ bool guard_side_effects(CaptureState& state) {
     if (!written.contains(node)) continue;
     guard_flag(state, array->source, true);
     PyView object = fetch(state.guards.sources, array->source, state.input);
+    if (object && is_any_ndarray(object) && may_overlap_itself(object)) return false;
     for (const ValueRef& other : arrays) {
       if (other == array || (written.contains(as_array(other)->node) && as_array(other)->node < node))
         continue;

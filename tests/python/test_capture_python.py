@@ -592,3 +592,13 @@ def test_a_handler_that_cannot_be_resumed_is_a_skip_with_a_reason():
     compiled = suture.compile(f)
     check(f, compiled, (X,))
     assert "internal" not in str(_core.status(compiled)).lower()
+
+
+def test_arrays_that_overlap_themselves_are_left_to_numpy():
+    def f(x):
+        x += 1
+        return x
+
+    expected, actual = (np.ndarray((4, 4), float, np.zeros(200), 0, (8, 8)) for _ in range(2))
+    np.testing.assert_array_equal(suture.compile(f)(actual), f(expected))
+    assert _core.status(suture.compile(f))["frames"][0]["compiles"] == 0
