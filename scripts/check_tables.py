@@ -16,7 +16,7 @@ TABLES = {
     "guard/guards.def": ("SUTURE_GUARD", "GuardKind"),
     "trace/events.def": ("SUTURE_EVENT", "EventId"),
 }
-# Reasons that need a machine a test cannot make (another Python, a defect of ours): covered by unit tests of their messages.
+# Reasons that a program alone cannot cause: another Python, a defect of ours, a bad backend, no compiler.
 BREAKS_WITHOUT_PROGRAM = {"SB504", "SB507", "SB508", "SB509"}
 
 

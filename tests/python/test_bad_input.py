@@ -49,7 +49,6 @@ STRANGE = {
     "field view": np.zeros(3, [("a", "f8"), ("b", "i4")])["a"],
     "masked": np.ma.masked_array([1.0, 2.0], [0, 1]),
     "matrix-like subclass": np.ones(3).view(Subclass),
-    "memmap-like": np.ones(3).view(np.memmap) if False else np.ones(3),
     "read-only": np.broadcast_to(np.ones(3), (2, 3)),
     "huge int": 2**200,
     "fraction": __import__("fractions").Fraction(1, 3),
@@ -83,6 +82,7 @@ def test_a_strange_call_does_not_spoil_the_next_one():
     compiled("ab")
     check(double, compiled, (np.ones(3),))
     check(double, compiled, (np.ma.masked_array([1.0, 2.0]).filled(),))
+    assert frames_compiled(compiled) == 2
 
 
 @pytest.mark.parametrize(
@@ -269,21 +269,23 @@ def test_ctrl_c_during_compiles_leaves_a_usable_process():
             exec(f"def f(x):\\n    return " + " + ".join(f"np.sin(x * {i + n})" for i in range(12)), namespace)
             return namespace["f"]
         interrupted = 0
-        deadline = time.time() + 4
+        deadline = time.time() + 30
         n = 0
         while time.time() < deadline and interrupted < 3:
             f = make(n); n += 1
             g = suture.compile(f)
             timer = threading.Timer(0.01, lambda: os.kill(os.getpid(), signal.SIGINT))
-            timer.start()
             try:
+                timer.start()  # on a busy machine the signal may come before this returns
                 for _ in range(50):
                     g(np.ones(5))
                     suture.reset()
-                time.sleep(0.05)
+                timer.join()  # ... or late
+                time.sleep(0.01)
             except KeyboardInterrupt:
                 interrupted += 1
-            timer.join()
+            while timer.is_alive():
+                time.sleep(0.001)
             x = np.arange(4.0)
             assert np.allclose(g(x), f(x), rtol=1e-14)
         print("interrupted", interrupted)

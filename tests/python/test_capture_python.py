@@ -483,6 +483,7 @@ def with_errstate(x):
 def test_errstate_inside_is_respected():
     compiled = suture.compile(with_errstate)
     check(with_errstate, compiled, (X,))
+    assert frames_compiled(compiled) == 2
 
 
 def recursion(x, n):
@@ -492,6 +493,7 @@ def recursion(x, n):
 def test_recursion_is_correct():
     compiled = suture.compile(recursion)
     check(recursion, compiled, (X, 5))
+    assert frames_compiled(compiled) == 3
 
 
 def test_user_exceptions_show_the_users_line():

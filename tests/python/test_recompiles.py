@@ -89,6 +89,7 @@ def test_ints_that_do_not_fit_the_dtype_raise_as_numpy_does():
     compiled = suture.compile(scale)
     for n in (3, 4, 5, 300, -1, 2**70):
         check(scale, compiled, (np.arange(4, dtype=np.uint8), n))
+    assert frames_compiled(compiled) == 3
 
 
 def test_floats_are_inputs_from_the_start():
