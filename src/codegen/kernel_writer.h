@@ -62,7 +62,6 @@ class KernelWriter {
   void declare_accumulators();
   void write_reduced_loops(size_t first_axis);
   void write_run();
-  void write_chunks(const std::string& total);
   void write_blocks(const std::string& total, const std::string& base);
   void write_block_body(const std::string& count, const std::string& base);
   void fill_block(const std::string& position);

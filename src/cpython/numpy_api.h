@@ -52,8 +52,6 @@ bool may_share_memory(PyView a, PyView b) noexcept;  // bounds test, as np.may_s
 bool shares_memory_exact(PyView a, PyView b) noexcept;
 std::string dtype_text(PyView array);  // str(array.dtype), for messages
 // np.geterr() packed: kErrorFieldBits bits for each of divide, over, under, invalid, lowest first; used as
-// guard and to skip flag tests. Costs a context variable read while the state object is the one seen last.
-enum class ErrorMode : uint8_t { kIgnore, kWarn, kRaise, kCall, kPrint, kLog };
 constexpr int kErrorFieldBits = 3;
 constexpr int kErrorStateOfNumpy =
     1 | 1 << kErrorFieldBits | 1 << (3 * kErrorFieldBits);  // warn, warn, ignore, warn

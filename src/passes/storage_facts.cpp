@@ -18,7 +18,6 @@ StorageFacts::StorageFacts(const Graph& graph) {
       if (!elementwise) elementwise_users_[static_cast<size_t>(operand)] = false;
     }
     if (node.op != OpId::kStore) continue;
-    any_stores_ = true;
     const NodeId target = root(node.operands[0]);
     written_[static_cast<size_t>(target)] = true;
     inputs_written |= graph.node(target).op == OpId::kPlaceholder;

@@ -21,7 +21,6 @@ class StorageFacts {
   // Some store may write into its memory. A store into one placeholder counts for all: callers may pass
   // overlapping arrays.
   bool written(NodeId id) const { return written_[static_cast<size_t>(root(id))]; }
-  bool any_stores() const { return any_stores_; }
   // Every node that reads `id` computes element by element, so the order of its elements in memory is
   // nobody's concern.
   bool only_elementwise_users(NodeId id) const { return elementwise_users_[static_cast<size_t>(id)]; }
@@ -31,7 +30,6 @@ class StorageFacts {
  private:
   std::vector<NodeId> root_;
   std::vector<bool> output_, escapes_, written_, elementwise_users_;
-  bool any_stores_ = false;
 };
 
 }  // namespace suture

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts.check_tables import BREAKS_WITHOUT_PROGRAM
 
 import suture
-from scripts.check_tables import BREAKS_WITHOUT_PROGRAM
 from suture import _core
 
 PROGRAMS = sorted(Path(__file__).parent.glob("sb*.py"))

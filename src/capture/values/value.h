@@ -162,7 +162,6 @@ struct PartialValue : Value {
   ValueRef function;
   std::vector<ValueRef> positional;
   std::vector<std::pair<std::string, ValueRef>> keyword;
-  PyRef made_from;  // functools.partial when made here
   explicit PartialValue(SourceId source = kNoSource) : Value(ValueKind::kPartial, source) {}
 };
 struct SuperValue : Value {
