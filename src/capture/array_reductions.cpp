@@ -1,6 +1,7 @@
 // Reductions as functions and as methods.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "capture/array_adapters.h"
