@@ -18,8 +18,13 @@ MAX_FILE, MAX_FUNCTION = 800, 100
 EXEMPT: dict[str, str] = {
     # "path" or "path:function": reason
 }
-FUNCTION_START = re.compile(r"^(?!namespace|struct|class|enum|union|extern|#|//|\s)[\w:&<>*,~\[\] ]+\(.*$")
-METHOD_START = re.compile(r"^  (?!return|if|for|while|switch|else|case|throw|\s|//|#)[\w:&<>*,~\[\] ]+\(.*\{\s*$")
+# Comments, strings and character literals; raw strings first. A quote between digits separates digits.
+OPAQUE = re.compile(
+    r'R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'',
+    re.DOTALL,
+)
+SCOPE = re.compile(r"(?:^|\s)(?:namespace|struct|class|union|extern)\b")
+MEMBER_INITIALISERS = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")
 
 
 def tracked() -> list[Path]:
@@ -28,26 +33,48 @@ def tracked() -> list[Path]:
     return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).exists()]
 
 
-def cpp_functions(lines: list[str]) -> list[tuple[str, int, int]]:
-    """(name, first line, length) of functions whose closing brace stands in the column the function starts in."""
+def without_text(text: str) -> str:
+    """The same lines and columns with comments, literals and preprocessor lines blanked."""
+    text = OPAQUE.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
+    return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", lambda match: re.sub(r"[^\n]", " ", match.group(0)), text, flags=re.M)
+
+
+def closing_brace(code: str, opened: int) -> int:
+    depth = 0
+    for at in range(opened, len(code)):
+        depth += (code[at] == "{") - (code[at] == "}")
+        if depth == 0:
+            return at
+    return len(code) - 1
+
+
+def cpp_functions(text: str) -> list[tuple[str, int, int]]:
+    """(name, first line, length) of every function with a body, also those of one line. Braces that open a namespace or a
+    class are entered, those of a function or an initialiser are passed over as a whole."""
+    code = without_text(text)
     found = []
-    i = 0
-    while i < len(lines):
-        for pattern, closing in ((FUNCTION_START, "}"), (METHOD_START, "  }")):
-            if not pattern.match(lines[i]):
-                continue
-            opened = next((j for j in range(i, min(i + 12, len(lines))) if lines[j].rstrip().endswith("{")), None)
-            ended = next((j for j in range(i, min(i + 12, len(lines))) if lines[j].rstrip().endswith(";")), None)
-            if opened is None or (ended is not None and ended < opened):
-                continue
-            end = next((j for j in range(opened + 1, len(lines)) if lines[j].rstrip() == closing), None)
-            if end is not None:
-                name = re.sub(r"\(.*", "", lines[i]).split()[-1].lstrip("*&")
-                found.append((name, i + 1, end - i + 1))
-                if closing == "  }":
-                    i = end
-                break
-        i += 1
+    begin = at = 0  # `begin`: where the declaration under way begins
+    while at < len(code):
+        if code[at] in ";}":
+            begin = at + 1
+        elif code[at] == "{":
+            head = code[begin:at]
+            declares = head.strip()
+            if not declares or (SCOPE.search(head.split("(")[0]) and not declares.endswith(")")):
+                begin = at + 1
+            elif (
+                "(" not in head
+                or head.rstrip().endswith(("=", "return", ",", "("))
+                or (MEMBER_INITIALISERS.search(head) and re.search(r"[\w>]$", head))  # a member's braces, not the body
+            ):
+                at = closing_brace(code, at)
+            else:
+                end = closing_brace(code, at)
+                first = code.count("\n", 0, begin + len(head) - len(head.lstrip())) + 1
+                name = (re.findall(r"[\w:~]+", head.split("(")[0]) or ["(lambda)"])[-1]
+                found.append((name, first, code.count("\n", 0, end) + 2 - first))
+                at, begin = end, end + 1
+        at += 1
     return found
 
 
@@ -69,7 +96,7 @@ def main(arguments: list[str]) -> int:
         files.append((len(lines), relative))
         per_room["/".join(relative.split("/")[:2]) if "/" in relative else relative] += len(lines)
         if path.suffix in (".h", ".cpp"):
-            functions += [(length, f"{relative}:{name}", line) for name, line, length in cpp_functions(lines)]
+            functions += [(length, f"{relative}:{name}", line) for name, line, length in cpp_functions(text)]
         elif path.suffix == ".py":
             functions += [(length, f"{relative}:{name}", line) for name, line, length in python_functions(text)]
     problems = [
