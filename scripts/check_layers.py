@@ -2,7 +2,7 @@
 
 The DAG is read from the DEPENDS lists in src/CMakeLists.txt (one truth). Also checked: the DAG has no cycle, LLVM and clang
 headers appear only in src/toolchain/plugin, nanobind only in src/bindings, Python's version-dependent internals only in
-src/cpython, and nothing under src/ prints or aborts. Exits 1 and names every offending line.
+src/cpython, nothing under src/ prints or aborts, and Python exceptions are discarded by discard_error only. Exits 1 and names every offending line.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ FORBIDDEN = [
 FORBIDDEN_TEXT = [
     (re.compile(r"\bPY_VERSION_HEX\b|\bPy_BUILD_CORE\b"), "cpython", "version-dependent CPython code"),
     (re.compile(r"\b(?:std::)?abort\s*\(\s*\)|\bstd::c(?:out|err)\b|\bf?printf\s*\("), None, "printing or aborting"),
+    (
+        re.compile(r"\bPyErr_Clear\s*\("),
+        "cpython/discard_error",
+        "PyErr_Clear, which swallows Ctrl-C; use discard_error()",
+    ),
     (re.compile(r"\bgetenv\s*\("), "driver", "reading the environment outside driver/options.cpp"),
 ]
 TEXT_EXCEPTIONS = {

@@ -45,8 +45,10 @@ def ops(core) -> str:
 
 def breaks(core) -> str:
     text = "# Graph breaks and skips\n\nEvery reason for which capture stops, with its stable id. `{0}` and the like are filled in from the program.\n"
-    for code, _, title, explanation, hints in core.break_table():
-        text += f"\n## {code}: {title}\n\n{explanation}\n\n" + "".join(f"- {hint}\n" for hint in hints.split(" | "))
+    for code, _, title, explanation, hints, _, severity in core.break_table():
+        text += f"\n## {code}: {title}\n\n{explanation}\n\nSeverity: {severity}.\n\n" + "".join(
+            f"- {hint}\n" for hint in hints.split(" | ")
+        )
     return text
 
 
@@ -59,12 +61,12 @@ def guards(core) -> str:
 
 def config(core) -> str:
     return (
-        "# Options\n\nSet with `suture.config.<name> = value`, `suture.config.patch(...)`, or the environment variable.\n\n"
+        "# Options\n\nSet with `suture.config.<name> = value`, `suture.config.patch(...)`, or the environment variable. A value that is not allowed\nraises ValueError or TypeError; in the environment it is one warning, and the default stays.\n\n"
         + table(
-            ["option", "type", "default", "environment", "what"],
+            ["option", "type", "default", "environment", "allowed", "what"],
             [
-                (f"`{name}`", kind, f"`{default}`" if default else "", f"`{env}`", doc)
-                for name, kind, default, env, doc in core.option_table()
+                (f"`{name}`", kind, f"`{default}`" if default else "", f"`{env}`", allowed, doc)
+                for name, kind, default, env, allowed, doc in core.option_table()
             ],
         )
     )
@@ -81,12 +83,50 @@ def events(core) -> str:
     return text
 
 
+def passes(core) -> str:
+    return (
+        "# Graph passes\n\nIn the order in which they run. One that is not required is skipped with the option"
+        " `skip_passes`: `name`, or `name:occurrence`.\n\n"
+        + table(
+            ["pass", "required", "what"],
+            [(f"`{name}`", "yes" if required else "no", doc) for name, required, doc in core.pass_table()],
+        )
+    )
+
+
+def fusion(core) -> str:
+    return (
+        "# Fusion\n\nWhy two loop nests became one kernel, or why not: `reason` and `sentence` of the event"
+        " `fusion_decision`. `{p}` is the producer, `{c}` the consumer, `{b}` the buffer between them.\n\n"
+        + table(["reason", "sentence"], [(f"`{name}`", text) for name, text in core.fusion_reason_table()])
+    )
+
+
+def logs(_core) -> str:
+    from suture import _toolbox
+
+    artifacts = [
+        (f"`{name}`", f"`{component}`", "when named" if off else f"when named, and with `+{component}`", text)
+        for name, component, off, text in _toolbox.artifact_table()
+    ]
+    return (
+        '# Logs\n\n`SUTURE_LOGS="graph_breaks,+capture,-guards"` or `suture.set_logs(...)`. An artifact is on or off (`-`).'
+        " A component has a level: bare is info, `+` is debug, `-` is errors only.\n\n## Artifacts\n\n"
+        + table(["artifact", "component", "on", "what"], artifacts)
+        + "\n## Components\n\nPython loggers `suture.<component>`.\n\n"
+        + table(["component", "what"], [(f"`{name}`", text) for name, text in _toolbox.component_table()])
+    )
+
+
 PAGES: dict[str, tuple[str, Callable]] = {
     "ops.md": ("src/ops/ops.def", ops),
     "breaks.md": ("src/capture/breaks.def", breaks),
     "guards.md": ("src/guard/guards.def", guards),
     "config.md": ("src/driver/options.def", config),
     "events.md": ("src/trace/events.def", events),
+    "passes.md": ("src/passes/passes.def", passes),
+    "fusion.md": ("src/schedule/fusion_reasons.def", fusion),
+    "logs.md": ("src/toolbox/logs/artifacts.def and components.def", logs),
 }
 
 

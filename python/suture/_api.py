@@ -19,6 +19,7 @@ Backend = str | Callable[..., Any]
 observers: list[Callable[[Any], None]] = []
 
 _warned_about_python = False
+_warned: set[str] = set()
 
 
 @overload
@@ -63,6 +64,7 @@ def compile(
         "options": options,
         "disable": disable,
     }
+    _check_settings(settings)
     if fn is None:
         return lambda function: compile(function, **settings)
     if disable:
@@ -82,11 +84,21 @@ def compile(
         backend=from_name,
         backend_callable=chosen,
         numerics=config.numerics if numerics is None else numerics,
-        options={name: str(value) for name, value in options.items()} if options else None,
+        options=config.texts(options),
     )
     for observe in observers:
         observe(compiled)
     return compiled
+
+
+def _check_settings(settings: dict[str, Any]) -> None:
+    """What the compiler would refuse in its own words, or take for something else."""
+    kinds = {"fullgraph": bool, "dynamic": bool | None, "numerics": str | None, "options": dict | None, "disable": bool}
+    for name, kind in kinds.items():
+        value = settings[name]
+        if not isinstance(value, kind):
+            wanted = getattr(kind, "__name__", str(kind))
+            raise TypeError(f"{name} is {wanted}, not {type(value).__name__}: {value!r:.80}")
 
 
 def _as_function(fn: Any) -> FunctionType:
@@ -108,13 +120,32 @@ def _as_function(fn: Any) -> FunctionType:
 
 
 def _resolve_backend(backend: Backend | None) -> tuple[str, Callable[..., Any] | None]:
+    from_option = backend is None
     if backend is None:
         backend = config.backend
-    if backend == "native":
+    if isinstance(backend, str) and backend == "native":
         return "native", None
     from suture import _backends
 
-    return _backends.resolve(backend)
+    try:
+        return _backends.resolve(backend)
+    except ValueError as error:
+        if not from_option:
+            raise
+        # config refuses unknown names, so this one came from the environment, which must not stop the program. It is
+        # looked up this late because the program may have registered it.
+        _startup_warning(f"SUTURE_BACKEND: using 'native'; {error}")
+        return "native", None
+
+
+def _startup_warning(message: str) -> None:
+    """Once per process and message."""
+    if message in _warned:
+        return
+    _warned.add(message)
+    from suture import _startup
+
+    _startup.warn(message)
 
 
 def _check_python_version() -> None:

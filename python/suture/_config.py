@@ -22,6 +22,7 @@ class Option(NamedTuple):
     type: str
     default: Any
     env: str
+    allowed: str  # in words; "": every value of the type
     doc: str
 
 
@@ -29,17 +30,15 @@ def _parse_bool(text: str) -> bool:
     return text in ("True", "true", "1")
 
 
-_PARSERS: dict[str, Callable[[str], Any]] = {"bool": _parse_bool, "int": int, "float": float, "str": str}
-
-# A float option takes ints too; an int option takes no bool.
-_TYPES: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str,)}
+_PARSERS: dict[str, Callable[[str], Any]] = {"bool": _parse_bool, "int": int, "str": str}
+_TYPES: dict[str, type] = {"bool": bool, "int": int, "str": str}
 
 
 def _to_text(option: Option, value: Any) -> str:
     """The text the compiler reads. Values of another type are refused here: 'False' must not become True."""
-    wanted = _TYPES[option.type]
-    if not isinstance(value, wanted) or (option.type != "bool" and isinstance(value, bool)):
-        raise TypeError(f"option '{option.name}' is a {option.type}, not {type(value).__name__}: {value!r}")
+    if not isinstance(value, _TYPES[option.type]) or (option.type != "bool" and isinstance(value, bool)):
+        article = "an" if option.type == "int" else "a"
+        raise TypeError(f"option '{option.name}' is {article} {option.type}, not {type(value).__name__}: {value!r:.80}")
     return str(value)
 
 
@@ -85,8 +84,8 @@ class Config:
     def _table(self) -> dict[str, Option]:
         if self._options is None:
             table = {
-                name: Option(name, kind, _PARSERS[kind](default), env, doc)
-                for name, kind, default, env, doc in _core.option_table()
+                name: Option(name, kind, _PARSERS[kind](default), env, allowed, doc)
+                for name, kind, default, env, allowed, doc in _core.option_table()
             }
             object.__setattr__(self, "_options", table)
         assert self._options is not None
@@ -122,8 +121,12 @@ class Config:
             raise
 
     def _apply(self, name: str, text: str) -> None:
-        """Some options have a listener outside the compiler."""
-        if name == "logs":
+        """Some options have a listener outside the compiler, or names that only this package knows."""
+        if name == "backend" and text != "native":
+            from suture import _backends
+
+            _backends.resolve(text)
+        elif name == "logs":
             from suture import _logs
 
             _logs.configure(text)
@@ -142,11 +145,24 @@ class Config:
         """All rows of the table."""
         return list(self._table().values())
 
+    def texts(self, values: dict[str, Any] | None) -> dict[str, str] | None:
+        """Options for one function as the compiler takes them. Errors as for setting them."""
+        if not values:
+            return None
+        for name in values:
+            if name not in self._table():
+                raise ValueError(self._unknown(str(name)))
+        return {name: _to_text(self._table()[name], value) for name, value in values.items()}
+
+    def values(self, texts: dict[str, str] | None) -> dict[str, Any] | None:
+        """The inverse of `texts`."""
+        return texts and {name: _PARSERS[self._table()[name].type](text) for name, text in texts.items()}
+
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._table()}
 
     def __dir__(self) -> list[str]:
-        return [*self._table(), "options", "patch", "to_dict"]
+        return [*self._table(), "options", "patch", "texts", "to_dict", "values"]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._table())

@@ -116,12 +116,13 @@ def profile(enable: bool) -> None:
 
 # --- options ------------------------------------------------------------------------------------------------------------
 
-def option_table() -> list[tuple[str, str, str, str, str]]:
-    """(name, type, default text, environment variable, doc) per line of options.def."""
+def option_table() -> list[tuple[str, str, str, str, str, str]]:
+    """(name, type, default text, environment variable, allowed values, doc) per line of options.def. Allowed values are in
+    words; "": every value of the type."""
 
 def get_option(name: str) -> str: ...
 def set_option(name: str, text: str) -> None:
-    """ValueError: unknown name (with the nearest one) or bad value."""
+    """ValueError: unknown name or a value that is not allowed, with what is allowed and the nearest name."""
 
 def option_problems() -> list[str]:
     """Sentences about environment variables that could not be used."""
@@ -130,20 +131,31 @@ def option_problems() -> list[str]:
 
 def subscribe(events: Sequence[str] | None, callback: Callable[[str], None]) -> int:
     """Calls back with one JSON line per event; None = all events. Called with the GIL held, from the thread that compiles.
-    An exception in the callback is reported with sys.unraisablehook and does not reach the program."""
+    An exception in the callback is reported with sys.unraisablehook and does not reach the program; KeyboardInterrupt and
+    what else is not an Exception is raised at the end of the compile, or at the next instruction of Python."""
 
 def unsubscribe(token: int) -> None: ...
 def event_table() -> list[tuple[str, str]]:
     """(name, doc)"""
 
+def shown_events() -> list[str]:
+    """Events that people must see without any setting."""
+
 def event_field_table() -> list[tuple[str, str, str, str]]:
     """(event, field, type, doc)"""
 
-def break_table() -> list[tuple[str, str, str, str, str]]:
-    """(code "SB101", enumerator, title, explanation template, hints separated by " | ")"""
+def break_table() -> list[tuple[str, str, str, str, str, str, str]]:
+    """(code "SB101", enumerator, title, explanation template, hints separated by " | ", station of `suture check`,
+    severity)"""
 
 def guard_table() -> list[tuple[str, str, str]]:
     """(name, check, sentence)"""
+
+def pass_table() -> list[tuple[str, bool, str]]:
+    """(name, required, doc) in pipeline order"""
+
+def fusion_reason_table() -> list[tuple[str, str]]:
+    """(name, sentence)"""
 
 def op_table() -> list[dict[str, Any]]:
     """One dict per line of ops.def: enumerator, name, kind, level, arity, numpy, rule, ulp64, ulp32, doc."""
@@ -182,6 +194,8 @@ class Graph:
 
 def plugin_path() -> str:
     """Where the shared object with the in-process compiler is looked for."""
+
+internal_error_prefix: str  # how names of saved internal errors begin, in the cache directory
 
 def cache_directory() -> str:
     """The resolved directory; "" when the cache is off."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from suture import _core, _toolbox
 from suture._api import compile
+from suture._config import config
 from suture._events import source_line
 
 
@@ -45,6 +46,7 @@ def _fresh_settings(compiled: Any) -> dict[str, Any]:
     backend = settings.pop("backend_callable", None)
     if backend is not None:
         settings["backend"] = backend
+    settings["options"] = config.values(settings["options"])
     # Under fullgraph the first break would end the run instead of being counted.
     settings["fullgraph"] = False
     return settings

@@ -63,7 +63,7 @@ def configure(text: str, handler: bool = True) -> None:
     if handler and text:
         _attach_handlers()
     _renderer = _toolbox.LogRenderer(settings, source_line)
-    _token = _core.subscribe(sorted({*settings.events, *_startup.ALWAYS_SHOWN}), deliver)
+    _token = _core.subscribe(sorted({*settings.events, *_core.shown_events()}), deliver)
     _finish_at_exit()
 
 

@@ -6,9 +6,6 @@ from suture import _core
 from suture._config import config
 from suture._errors import GraphBreak, InternalError
 
-# Events that a user must see without any setting; rendered as warnings of the Python logger `suture`.
-ALWAYS_SHOWN = ("frame_skipped", "recompile_limit", "internal_error", "cache_trouble")
-
 _token: int | None = None
 
 
@@ -44,9 +41,9 @@ def _start_logs(text: str) -> None:
 
 
 def _listen_quietly() -> None:
-    """`logging` is imported only when there is something to say."""
+    """`logging` is imported only when there is something to say; it comes as warnings of the logger `suture`."""
     global _token
-    _token = _core.subscribe(ALWAYS_SHOWN, _first_event)
+    _token = _core.subscribe(_core.shown_events(), _first_event)
 
 
 def _first_event(line: str) -> None:

@@ -1,4 +1,4 @@
-"""suture.cache: the disk cache of kernels and generated sources."""
+"""suture.cache: the disk cache of kernels and generated sources, where internal errors are saved too."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ def _files(directory: str) -> list[os.DirEntry[str]]:
                 and (
                     entry.name.endswith((_KERNEL, _SOURCE, _PRELUDE))
                     or (entry.name[0] == "." and entry.name.endswith(".tmp"))
+                    or _is_internal_error(entry.name)
                 )
             ]
     except OSError:
         return []
 
 
+def _is_internal_error(name: str) -> bool:
+    return name.startswith(_core.internal_error_prefix) and name.endswith(".txt")
+
+
 def info() -> dict[str, Any]:
-    """directory, enabled, problem, kernels, sources, bytes. `problem` is "" when the cache can be used."""
+    """directory, enabled, problem, kernels, sources, internal_errors, bytes. `problem` is "" when the cache can be used."""
     directory = _core.cache_directory()
     files = _files(directory) if directory else []
     return {
@@ -37,6 +42,7 @@ def info() -> dict[str, Any]:
         "problem": _problem(directory) if directory else "",
         "kernels": sum(entry.name.endswith(_KERNEL) for entry in files),
         "sources": sum(entry.name.endswith(_SOURCE) for entry in files),
+        "internal_errors": sum(_is_internal_error(entry.name) for entry in files),
         "bytes": sum(entry.stat(follow_symlinks=False).st_size for entry in files),
     }
 
@@ -61,7 +67,8 @@ def verify() -> list[tuple[str, str]]:
 
 
 def clear() -> int:
-    """Removes every kernel and generated source; returns how many files. Loaded kernels keep working."""
+    """Removes every kernel, generated source and saved internal error; returns how many files. Loaded kernels keep
+    working."""
     removed = 0
     for entry in _files(_core.cache_directory()):
         try:

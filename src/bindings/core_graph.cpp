@@ -67,9 +67,7 @@ Graph lowered(const Graph& captured) {
   return std::move(*graph);
 }
 
-// --- the reference interpreter as a callable
-// --------------------------------------------------------------------------
-
+// --- the reference interpreter as a callable ---------------------------------------------------------------
 struct InputStorage {
   alignas(8) unsigned char scalar[8] = {};
   BufferView view;

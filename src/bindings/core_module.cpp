@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "cpython/code_object.h"
+#include "cpython/discard_error.h"
 #include "cpython/jit_callable.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
@@ -63,8 +64,7 @@ std::vector<std::pair<std::string, std::string>> overridden_options(const nb::ob
 
 nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, const std::string& backend,
                    nb::object backend_callable, const std::string& numerics, nb::object options) {
-  if (numerics != "exact" && numerics != "fast")
-    throw nb::value_error(("numerics is 'exact' or 'fast', not '" + numerics + "'").c_str());
+  value_or_raise(Options(compiler().options).set("numerics", numerics));
   FrameOptions frame;
   frame.fullgraph = fullgraph;
   frame.dynamic = dynamic_mode(dynamic);
@@ -76,21 +76,15 @@ nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, c
   return nb::steal<nb::object>(callable.release());
 }
 
-// --- events
-// ------------------------------------------------------------------------------------------------------------
-
+// --- events ------------------------------------------------------------------------------------------------
 uint64_t event_mask(const nb::object& names) {
   if (names.is_none()) return ~uint64_t{0};
   uint64_t mask = 0;
   for (nb::handle name : names) {
     const std::string wanted = nb::cast<std::string>(name);
-    bool found = false;
-    for (const EventInfo& event : all_events()) {
-      if (event.name != wanted) continue;
-      mask |= uint64_t{1} << static_cast<int>(event.id);
-      found = true;
-    }
-    if (!found) throw nb::value_error(("no event is named '" + wanted + "'").c_str());
+    const auto event = event_named(wanted);
+    if (!event) throw nb::value_error(("no event is named '" + wanted + "'").c_str());
+    mask |= uint64_t{1} << static_cast<int>(*event);
   }
   return mask;
 }
@@ -102,7 +96,8 @@ int subscribe(nb::object names, nb::object callback) {
     PyErr_Fetch(&type, &value, &traceback);
     nb::str line = text(to_json_line(event));
     PyObject* result = PyObject_CallOneArg(callback.ptr(), line.ptr());
-    if (!result) PyErr_WriteUnraisable(callback.ptr());
+    if (!result && pending_error_is_ordinary()) PyErr_WriteUnraisable(callback.ptr());
+    discard_error();  // Ctrl-C while a listener was at work is raised later
     Py_XDECREF(result);
     PyErr_Restore(type, value, traceback);
   });
@@ -169,6 +164,7 @@ void bind_callables(nb::module_& module) {
 
 void bind_toolchain(nb::module_& module) {
   module.def("plugin_path", &plugin_path);
+  module.attr("internal_error_prefix") = text(std::string(Compiler::kInternalErrorPrefix));
   module.def("cache_directory", [] { return compiler().cache_directory(); });
   module.def("cache_verify", [] {
     nb::list faults;

@@ -80,7 +80,7 @@ nb::dict frame_row(const FrameRecord& record) {
   int64_t replays = 0;
   double compile_ms = 0;
   row["frame"] = record.id;
-  row["kind"] = text(record.kind);
+  row["kind"] = text(std::string(name_of(record.kind)));
   row["function"] = text(record.function);
   row["file"] = text(record.file);
   row["line"] = record.line;

@@ -6,6 +6,7 @@
 #include "driver/options.h"
 #include "guard/guard.h"
 #include "ops/op_info.h"
+#include "passes/pass_runner.h"
 #include "trace/event.h"
 
 namespace suture {
@@ -55,7 +56,7 @@ nb::list option_table() {
   nb::list table;
   for (const OptionInfo& o : all_options())
     table.append(nb::make_tuple(std::string(o.name), std::string(o.type), std::string(o.default_text),
-                                std::string(o.env), std::string(o.doc)));
+                                std::string(o.env), o.allowed(), std::string(o.doc)));
   return table;
 }
 
@@ -78,7 +79,8 @@ nb::list break_table() {
   nb::list table;
   for (const BreakReasonInfo& b : all_break_reasons())
     table.append(nb::make_tuple(std::string(b.code), std::string(b.enumerator), std::string(b.title),
-                                std::string(b.explanation), std::string(b.hint)));
+                                std::string(b.explanation), std::string(b.hint), std::string(b.station),
+                                std::string(name_of(b.severity))));
   return table;
 }
 
@@ -89,15 +91,37 @@ nb::list guard_table() {
   return table;
 }
 
+nb::list pass_table() {
+  nb::list table;
+  for (const PassInfo& pass : all_passes())
+    table.append(nb::make_tuple(std::string(pass.name), pass.required, std::string(pass.doc)));
+  return table;
+}
+
+nb::list fusion_reason_table() {
+  nb::list table;
+#define SUTURE_FUSION_REASON(id, name, sentence) table.append(nb::make_tuple(name, sentence));
+#include "schedule/fusion_reasons.def"
+  return table;
+}
+
 }  // namespace
 
 void bind_tables(nb::module_& module) {
   module.def("op_table", &op_table);
   module.def("option_table", &option_table);
   module.def("event_table", &event_table);
+  module.def("shown_events", [] {
+    std::vector<std::string> names;
+    for (const EventInfo& event : all_events())
+      if (event.shown == Visibility::kShown) names.emplace_back(event.name);
+    return names;
+  });
   module.def("event_field_table", &event_field_table);
   module.def("break_table", &break_table);
   module.def("guard_table", &guard_table);
+  module.def("pass_table", &pass_table);
+  module.def("fusion_reason_table", &fusion_reason_table);
   module.def("get_option", [](const std::string& name) {
     const auto& options = all_options();
     for (const OptionInfo& o : options)

@@ -42,13 +42,14 @@ std::vector<std::string> lines_of(nb::handle lines) {
   return out;
 }
 
-// linecache or something like it; a failure there costs a source quote, not the report.
+// linecache or something like it; a failure there costs a source quote, not the report. Ctrl-C is no failure.
 SourceLine source_line(const nb::object& callback) {
   if (callback.is_none()) return nullptr;
   return [callback](const std::string& file, int line) -> std::string {
     try {
       return bytes_of(callback(text(file), line));
     } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) throw;
       error.discard_as_unraisable("suture source line");
     }
     return "";

@@ -7,15 +7,14 @@
 #include <array>
 
 #include "capture/known_modules.h"
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 #include "ops/promotion.h"
 
 namespace suture::numpy {
 
-// --- the call
-// ------------------------------------------------------------------------------------------------------------
-
+// --- the call ----------------------------------------------------------------------------------------------
 Break Call::not_compiled(std::string why) const {
   return state.make_break(BreakReason::kUnsupportedNumpy, {"`" + spelled + "`", std::move(why)});
 }
@@ -67,9 +66,7 @@ Captured<NodeId> Call::array_operand(const ValueRef& value) const {
 
 ValueRef array_value(NodeId node) { return std::make_shared<ArrayValue>(node); }
 
-// --- constants
-// -------------------------------------------------------------------------------------------------------------
-
+// --- constants ---------------------------------------------------------------------------------------------
 bool is_none(const ValueRef& value) {
   auto* constant = as_constant(value);
   return constant && constant->object.get() == Py_None;
@@ -81,7 +78,7 @@ std::string constant_text(const ValueRef& value) {
   PyView object = constant->object.get();
   if (PyUnicode_CheckExact(object)) {
     const char* text = PyUnicode_AsUTF8(object);
-    if (!text) PyErr_Clear();
+    if (!text) discard_error();
     return text ? text : "";
   }
   const bool plain = object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object);
@@ -99,7 +96,7 @@ std::optional<SymInt> integer_of(const CaptureState& state, const ValueRef& valu
   PyRef index = PyRef::steal(PyNumber_Index(object));
   int overflow = 1;
   const long long number = index ? PyLong_AsLongLongAndOverflow(index.get(), &overflow) : 0;
-  PyErr_Clear();
+  discard_error();
   return overflow == 0 ? std::optional<SymInt>(SymInt(number)) : std::nullopt;
 }
 
@@ -113,9 +110,7 @@ std::optional<std::vector<ValueRef>> items_of(CaptureState& state, const ValueRe
   return items->items;
 }
 
-// --- binding
-// ----------------------------------------------------------------------------------------------------------------
-
+// --- binding -----------------------------------------------------------------------------------------------
 namespace {
 
 std::vector<std::string> split(std::string_view list) {
@@ -230,9 +225,7 @@ Captured<Order> Arguments::order(const Call& call, Order fallback) const {
   return call.would_raise("order must be one of 'C', 'F', 'A' or 'K'");
 }
 
-// --- sizes and axes
-// --------------------------------------------------------------------------------------------------------------
-
+// --- sizes and axes ----------------------------------------------------------------------------------------
 Captured<std::vector<SymInt>> sizes_of(const Call& call, const ValueRef& value, const std::string& what) {
   if (auto single = integer_of(call.state, value)) return std::vector<SymInt>{*single};
   const auto items = items_of(call.state, value);
@@ -265,9 +258,7 @@ Captured<std::vector<int>> axes_of(const Call& call, const ValueRef& value, int 
   return axes;
 }
 
-// --- writes
-// ------------------------------------------------------------------------------------------------------------------------
-
+// --- writes ------------------------------------------------------------------------------------------------
 namespace {
 
 // The source object whose memory is written must stay writeable.
@@ -325,9 +316,7 @@ Captured<Unit> store(const Call& call, NodeId target, NodeId value, StoreCasting
   return Unit{};
 }
 
-// --- calls at capture time
-// ---------------------------------------------------------------------------------------------------------------
-
+// --- calls at capture time ---------------------------------------------------------------------------------
 namespace {
 
 // with np.errstate(all="raise"): return callable(*args, **kwargs)
@@ -340,7 +329,7 @@ PyRef call_without_warning(PyView callable, PyView args, PyView kwargs) {
   PyRef entered = context ? PyRef::steal(PyObject_CallMethod(context.get(), "__enter__", nullptr)) : PyRef();
   if (!entered) return {};
   PyRef result = PyRef::steal(PyObject_Call(callable, args, kwargs));
-  PyErr_Clear();
+  discard_error();
   PyRef left = PyRef::steal(PyObject_CallMethod(context.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
   return left ? result : PyRef();
 }
@@ -360,7 +349,7 @@ PyRef call_on_constants(CaptureState& state, PyView callable, const CallArgument
     if (!object || PyDict_SetItemString(keyword.get(), name.c_str(), object.get()) < 0) return {};
   }
   PyRef result = call_without_warning(callable, positional.get(), keyword.get());
-  PyErr_Clear();
+  discard_error();
   return result;
 }
 

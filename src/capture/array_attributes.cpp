@@ -6,6 +6,7 @@
 #include "capture/array_adapters.h"
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 
 namespace suture {
@@ -48,7 +49,7 @@ constexpr std::array kAttributes = {
 bool is_method(const std::string& name) {
   PyView ndarray = numpy_object("ndarray");
   PyRef found = ndarray ? PyRef::steal(PyObject_GetAttrString(ndarray, name.c_str())) : PyRef();
-  PyErr_Clear();
+  discard_error();
   return found && Py_IS_TYPE(found.get(), &PyMethodDescr_Type);
 }
 

@@ -116,9 +116,7 @@ Outcome full_like(const Call& call, const AdapterArguments& args) {
   return made(call, fill, element, std::move(like.layout));
 }
 
-// --- arange
-// ------------------------------------------------------------------------------------------------------------------
-
+// --- arange ------------------------------------------------------------------------------------------------
 namespace {
 
 struct Range {

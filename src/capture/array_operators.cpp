@@ -10,6 +10,7 @@
 
 #include "capture/array_adapters.h"
 #include "capture/numpy_calls.h"
+#include "cpython/discard_error.h"
 
 namespace suture {
 
@@ -65,9 +66,7 @@ Captured<Unit> require_operands(const Call& call, const ValueRef& lhs, const Val
   return Unit{};
 }
 
-// --- Python numbers
-// ----------------------------------------------------------------------------------------------------------
-
+// --- Python numbers ----------------------------------------------------------------------------------------
 bool is_float_class(const Node& node) { return node.type.value_class == ValueClass::kPyFloat; }
 
 // Python compares, divides and mixes ints with floats exactly; the kernel goes through float64, which holds
@@ -132,9 +131,7 @@ bool is_python_number(const Call& call, const ValueRef& value) {
   return !numpy::is_array_like(call, value);
 }
 
-// --- arrays
-// --------------------------------------------------------------------------------------------------------------------
-
+// --- arrays ------------------------------------------------------------------------------------------------
 // array ** 2, ** -1, ** 0.5 with exactly these Python numbers are other ufuncs in NumPy (fast_scalar_power).
 std::optional<OpId> fast_power(DType base, const ValueRef& exponent) {
   auto* constant = as_constant(exponent);
@@ -143,7 +140,7 @@ std::optional<OpId> fast_power(DType base, const ValueRef& exponent) {
   const bool whole = PyLong_CheckExact(object);
   if (!whole && !PyFloat_CheckExact(object)) return std::nullopt;
   const double value = whole ? PyLong_AsDouble(object) : PyFloat_AS_DOUBLE(object);
-  PyErr_Clear();
+  discard_error();
   if (whole && value == 2.0) return OpId::kSquare;
   if (!is_float(base)) return std::nullopt;
   if (whole && value == -1.0) return OpId::kReciprocal;

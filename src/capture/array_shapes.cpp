@@ -112,9 +112,7 @@ ValueRef shape_tuple(CaptureState& state, const TensorType& type) {
   return std::make_shared<SequenceValue>(ValueKind::kTuple, std::move(items));
 }
 
-// --- reshape, ravel, flatten
-// -----------------------------------------------------------------------------------------------
-
+// --- reshape, ravel, flatten -------------------------------------------------------------------------------
 Outcome reshape(const Call& call, const AdapterArguments& args) {
   SUTURE_CAPTURE(arguments, args.bind(call));
   SUTURE_CAPTURE_VOID(arguments.require_default(call, {"copy"}));
@@ -156,9 +154,7 @@ Outcome flatten(const Call& call, const AdapterArguments& args) {
   return copied_flat(call, array);
 }
 
-// --- permutations
-// -------------------------------------------------------------------------------------------------------------
-
+// --- permutations ------------------------------------------------------------------------------------------
 Outcome transpose(const Call& call, const AdapterArguments& args) {
   SUTURE_CAPTURE(arguments, args.bind(call));
   SUTURE_CAPTURE(array, viewed_array(call, arguments.get("a")));
@@ -224,9 +220,7 @@ Outcome moveaxis(const Call& call, const AdapterArguments& args) {
   return permuted(call, array, std::move(order));
 }
 
-// --- unit axes and broadcasting
-// -----------------------------------------------------------------------------------------------------
-
+// --- unit axes and broadcasting ----------------------------------------------------------------------------
 Outcome expand_dims(const Call& call, const AdapterArguments& args) {
   SUTURE_CAPTURE(arguments, args.bind(call));
   SUTURE_CAPTURE(array, viewed_array(call, arguments.get("a")));
@@ -268,9 +262,7 @@ Outcome broadcast_to(const Call& call, const AdapterArguments& args) {
   return call.value(OpId::kBroadcastTo, {array}, std::move(attrs));
 }
 
-// --- questions
-// -----------------------------------------------------------------------------------------------------------------------
-
+// --- questions ---------------------------------------------------------------------------------------------
 namespace {
 
 Captured<NodeId> asked_array(const Call& call, const AdapterArguments& args) {

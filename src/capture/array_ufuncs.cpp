@@ -147,9 +147,7 @@ Outcome where(const Call& call, const AdapterArguments& args) {
   return call.value(OpId::kWhere, {chooser, yes, no});
 }
 
-// --- clip
-// --------------------------------------------------------------------------------------------------------------------
-
+// --- clip --------------------------------------------------------------------------------------------------
 namespace {
 
 struct Bounds {
@@ -231,9 +229,7 @@ Outcome round(const Call& call, const AdapterArguments& args) {
   return call.value(OpId::kRound, {value}, std::move(attrs));
 }
 
-// --- matmul and dot
-// ---------------------------------------------------------------------------------------------------------------
-
+// --- matmul and dot ----------------------------------------------------------------------------------------
 Outcome contraction(const Call& call, const AdapterArguments& args) {
   SUTURE_CAPTURE(arguments, args.bind(call));
   SUTURE_CAPTURE_VOID(arguments.require_default(

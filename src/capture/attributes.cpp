@@ -9,6 +9,7 @@
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 
@@ -46,7 +47,7 @@ Outcome module_attribute(CaptureState& state, const ValueRef& object, PyView mod
   PyRef value = found.value;
   if (!value && is_frozen_module(module)) {  // lazily imported parts of NumPy
     value = PyRef::steal(PyObject_GetAttrString(module, name.c_str()));
-    if (!value) PyErr_Clear();
+    if (!value) discard_error();
   }
   if (!value) return unsupported(state, object, name);
   if (is_frozen_module(module)) {
@@ -60,7 +61,7 @@ Outcome module_attribute(CaptureState& state, const ValueRef& object, PyView mod
 Outcome class_attribute(CaptureState& state, const ValueRef& object, PyView type, const std::string& name) {
   if (!(reinterpret_cast<PyTypeObject*>(type)->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     PyRef value = PyRef::steal(PyObject_GetAttrString(type, name.c_str()));
-    if (!value) PyErr_Clear();
+    if (!value) discard_error();
     if (!value) return unsupported(state, object, name);
     SUTURE_CAPTURE(fixed, fixed_value(state, value.get()));
     return fixed ? Outcome(fixed) : unsupported(state, object, name);
@@ -82,7 +83,7 @@ Outcome constant_attribute(CaptureState& state, const ValueRef& object, const st
   if (!is_plain_immutable(o) && !is_ufunc) return unsupported(state, object, name);
   PyRef value = PyRef::steal(PyObject_GetAttrString(o, name.c_str()));
   if (!value) {
-    PyErr_Clear();
+    discard_error();
     return no_attribute(state, object, name);
   }
   if (PyCFunction_Check(value.get()) && !is_ufunc) return std::make_shared<BuiltinMethodValue>(object, name);
@@ -130,7 +131,7 @@ bool is_c_method(PyView object, const std::string& name) {
   PyTypeObject* type = Py_TYPE(object);
   if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_getattro != PyObject_GenericGetAttr) return false;
   PyRef found = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name.c_str()));
-  if (!found) PyErr_Clear();
+  if (!found) discard_error();
   if (!found) return false;
   return Py_IS_TYPE(found.get(), &PyMethodDescr_Type) ||
          std::string_view(Py_TYPE(found.get())->tp_name).ends_with("cython_function_or_method");
@@ -144,7 +145,7 @@ Outcome function_attribute(CaptureState& state, const ValueRef& object, const st
       if (object->source != kNoSource) state.guard_identity(object->source, f);
       return state.constant(value);
     }
-    PyErr_Clear();
+    discard_error();
   }
   return unsupported(state, object, name);
 }

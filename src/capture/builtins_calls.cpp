@@ -11,6 +11,7 @@
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
+#include "cpython/discard_error.h"
 #include "cpython/objects.h"
 
 namespace suture {
@@ -44,9 +45,7 @@ Outcome absolute(CaptureState& state, const CallArguments& args) {
   return ValueRef();
 }
 
-// --- questions about types
-// -----------------------------------------------------------------------------------------------
-
+// --- questions about types ---------------------------------------------------------------------------------
 Captured<bool> is_instance_of(CaptureState& state, PyView type, PyView cls) {
   if (PyTuple_Check(cls)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i) {
@@ -61,7 +60,7 @@ Captured<bool> is_instance_of(CaptureState& state, PyView type, PyView cls) {
   if (name.rfind("numbers.", 0) == 0 || name.rfind("collections.abc.", 0) == 0) {
     const int answer = PyObject_IsSubclass(type, cls);
     if (answer >= 0) return answer == 1;
-    PyErr_Clear();
+    discard_error();
   }
   return state.make_break(BreakReason::kUnknownCall, {"isinstance with " + short_repr(cls)});
 }
@@ -126,9 +125,7 @@ Outcome setattr_call(CaptureState& state, const CallArguments& args) {
   return state.none();
 }
 
-// --- iterables
-// -------------------------------------------------------------------------------------------------------------
-
+// --- iterables ---------------------------------------------------------------------------------------------
 Outcome range_call(CaptureState& state, const CallArguments& args) {
   std::vector<SymInt> parts;
   for (const ValueRef& value : args.positional) {
@@ -291,9 +288,7 @@ Outcome sorted_call(CaptureState& state, const CallArguments& args) {
   return call_on_constants(state, module_object("builtins", "sorted"), constants);
 }
 
-// --- reductions over Python iterables
-// ------------------------------------------------------------------------------------------
-
+// --- reductions over Python iterables ----------------------------------------------------------------------
 Outcome sum_call(CaptureState& state, const CallArguments& args) {
   const ValueRef* start = args.positional.size() > 1 ? &args.positional[1] : keyword(args, "start");
   SUTURE_CAPTURE(value, make_iterator(state, args.positional[0]));
@@ -372,9 +367,7 @@ Outcome max_call(CaptureState& state, const CallArguments& args) {
   return size ? Outcome(size) : extreme(state, args, ">");
 }
 
-// --- conversions
-// ----------------------------------------------------------------------------------------------------------------
-
+// --- conversions -------------------------------------------------------------------------------------------
 Outcome convert(CaptureState& state, const CallArguments& args, const char* name, ValueClass same) {
   if (args.positional.empty()) return ValueRef();
   const ValueRef& value = args.positional[0];
@@ -425,9 +418,7 @@ Outcome super_call(CaptureState& state, const CallArguments& args) {
   return std::make_shared<SuperValue>(type, args.positional[1]);
 }
 
-// --- functools, operator
-// ----------------------------------------------------------------------------------------------------------
-
+// --- functools, operator -----------------------------------------------------------------------------------
 Outcome reduce_call(CaptureState& state, const CallArguments& args) {
   SUTURE_CAPTURE(items, all_items(state, args.positional[1]));
   if (args.positional.size() > 2) items.insert(items.begin(), args.positional[2]);
@@ -485,9 +476,7 @@ Outcome operator_call(CaptureState& state, std::string_view name, const CallArgu
   return ValueRef();
 }
 
-// --- the table
-// ------------------------------------------------------------------------------------------------------------------------
-
+// --- the table ---------------------------------------------------------------------------------------------
 struct Row {
   std::string_view module, name;
   size_t least, most;
@@ -579,7 +568,7 @@ Outcome format_value(CaptureState& state, const ValueRef& value, int conversion,
   PyRef text = object ? PyRef::steal(PyObject_Format(object.get(), format.get())) : PyRef();
   if (text) return state.constant(text);
   const std::string what = pending_exception_text();
-  PyErr_Clear();
+  discard_error();
   return state.make_break(BreakReason::kWouldRaise, {what});
 }
 

@@ -4,6 +4,7 @@
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
+#include "cpython/discard_error.h"
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"
 
@@ -13,7 +14,7 @@ namespace {
 std::string string_attribute(PyView object, const char* name) {
   PyRef value = PyRef::steal(PyObject_GetAttrString(object, name));
   const char* text = value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8(value.get()) : nullptr;
-  if (!text) PyErr_Clear();
+  if (!text) discard_error();
   return text ? text : "";
 }
 
@@ -174,7 +175,7 @@ Outcome call_on_constants(CaptureState& state, PyView callable, const CallArgume
   PyRef result = PyRef::steal(PyObject_Call(callable, positional.get(), keyword.get()));
   if (!result) {
     const std::string text = pending_exception_text();
-    PyErr_Clear();
+    discard_error();
     return state.make_break(BreakReason::kWouldRaise, {text});
   }
   return state.literal(result);

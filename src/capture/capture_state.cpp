@@ -8,6 +8,7 @@
 
 #include "capture/known_modules.h"
 #include "cpython/code_object.h"
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 
@@ -31,9 +32,7 @@ Break CaptureState::make_break(BreakReason reason, std::vector<std::string> args
   return out;
 }
 
-// --- guards
-// ---------------------------------------------------------------------------------------------------------
-
+// --- guards ------------------------------------------------------------------------------------------------
 void CaptureState::guard(Guard guard) {
   guard.where = place_;
   for (const Guard& old : guards.guards) {
@@ -83,9 +82,7 @@ SourceId CaptureState::key_source(SourceId parent, PyView key) {
   return source(SourceKind::kKey, parent, -1, {}, PyRef::borrow(key));
 }
 
-// --- constants
-// --------------------------------------------------------------------------------------------------------
-
+// --- constants ---------------------------------------------------------------------------------------------
 ValueRef CaptureState::constant(PyRef object) { return std::make_shared<ConstantValue>(std::move(object)); }
 ValueRef CaptureState::none() { return constant(PyRef::borrow(Py_None)); }
 ValueRef CaptureState::boolean(bool value) { return constant(PyRef::borrow(value ? Py_True : Py_False)); }
@@ -160,7 +157,7 @@ PyRef dict_object(CaptureState& state, const DictValue& dict, bool specialize, i
   for (const auto& [key, value] : dict.items) {
     PyRef item = object_of(state, value, specialize, depth + 1);
     if (!item || PyDict_SetItem(out.get(), key.get(), item.get()) < 0) {
-      PyErr_Clear();
+      discard_error();
       return {};
     }
   }
@@ -208,9 +205,7 @@ PyRef CaptureState::force_constant(const ValueRef& value) {
   return object_of(*this, value, true, 0);
 }
 
-// --- graph values
-// -------------------------------------------------------------------------------------------------------
-
+// --- graph values ------------------------------------------------------------------------------------------
 namespace {
 
 std::optional<std::pair<Scalar, std::pair<ValueClass, DType>>> scalar_of(PyView o) {
@@ -273,9 +268,7 @@ std::variant<NodeId, Break> CaptureState::node_of(const ValueRef& value) {
   return unknown_break(value);
 }
 
-// --- lazy containers
-// ------------------------------------------------------------------------------------------------------
-
+// --- lazy containers ---------------------------------------------------------------------------------------
 Outcome CaptureState::item(SequenceValue& sequence, size_t i) {
   if (!sequence.items[i]) {
     const SourceId from = source(SourceKind::kItem, sequence.source, static_cast<int>(i));
@@ -350,9 +343,7 @@ void CaptureState::mark_mutated(const ValueRef& value) {
   if (std::find(mutated.begin(), mutated.end(), value) == mutated.end()) mutated.push_back(value);
 }
 
-// --- questions
-// ---------------------------------------------------------------------------------------------------------------
-
+// --- questions ---------------------------------------------------------------------------------------------
 namespace {
 
 PyView as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }

@@ -7,6 +7,7 @@
 
 #include "capture/known_modules.h"
 #include "capture/operations.h"
+#include "cpython/discard_error.h"
 #include "cpython/objects.h"
 
 namespace suture {
@@ -24,15 +25,13 @@ Captured<int64_t> constant_int(CaptureState& state, const ValueRef& value) {
   if (!number || !PyLong_Check(number.get())) return state.unknown_break(value);
   const long long out = PyLong_AsLongLong(number.get());
   if (!PyErr_Occurred()) return static_cast<int64_t>(out);
-  PyErr_Clear();
+  discard_error();
   return state.unknown_break(value);
 }
 
 Items& items_of(const ValueRef& self) { return static_cast<SequenceValue&>(*self).items; }
 
-// --- list and tuple
-// -------------------------------------------------------------------------------------------------------
-
+// --- list and tuple ----------------------------------------------------------------------------------------
 Outcome list_append(CaptureState& state, const ValueRef& self, const Items& args) {
   touch(state, self);
   items_of(self).push_back(args[0]);
@@ -116,9 +115,7 @@ Outcome list_remove(CaptureState& state, const ValueRef& self, const Items& args
   return state.none();
 }
 
-// --- dict
-// -------------------------------------------------------------------------------------------------------------------
-
+// --- dict --------------------------------------------------------------------------------------------------
 // dict_keys and friends are views; a snapshot of them is enough for loops, and cannot be mistaken for a
 // tuple.
 ValueRef view_of(Items items, PyTypeObject& type) {
@@ -195,9 +192,7 @@ Outcome dict_clear(CaptureState& state, const ValueRef& self, const Items&) {
   return state.none();
 }
 
-// --- set: constants only
-// ------------------------------------------------------------------------------------------------------
-
+// --- set: constants only -----------------------------------------------------------------------------------
 Outcome set_add(CaptureState& state, const ValueRef& self, const Items& args) {
   if (!state.python_constant(args[0])) return state.unknown_break(args[0]);
   SUTURE_CAPTURE(found, contains(state, self, args[0]));
@@ -245,7 +240,7 @@ Outcome call_constant_method(CaptureState& state, const ValueRef& self, const st
                              const CallArguments& args) {
   PyRef method = PyRef::steal(PyObject_GetAttrString(as_constant(self)->object.get(), name.c_str()));
   if (!method) {
-    PyErr_Clear();
+    discard_error();
     return state.unknown_break(self);
   }
   return call_on_constants(state, method.get(), args);

@@ -6,6 +6,7 @@
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
+#include "cpython/discard_error.h"
 #include "cpython/objects.h"
 
 namespace suture {
@@ -17,7 +18,7 @@ Break would_raise(CaptureState& state, const std::string& what) {
 
 Failed raises(CaptureState& state) {
   const std::string text = pending_exception_text();
-  PyErr_Clear();
+  discard_error();
   return Failed{would_raise(state, text)};
 }
 

@@ -9,8 +9,8 @@ namespace suture {
 namespace {
 
 constexpr std::array kReasons = {
-#define SUTURE_BREAK(id, code, title, explanation, hint) \
-  BreakReasonInfo{BreakReason::id, #id, code, title, explanation, hint},
+#define SUTURE_BREAK(id, code, station, severity, title, explanation, hint) \
+  BreakReasonInfo{BreakReason::id, #id, code, #station, Severity::severity, title, explanation, hint},
 #include "capture/breaks.def"
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/user_span.h"
+#include "trace/severity.h"
 
 namespace suture {
 
@@ -16,7 +17,9 @@ enum class BreakReason : uint8_t {
 };
 struct BreakReasonInfo {
   BreakReason reason;
-  std::string_view enumerator, code, title, explanation, hint;
+  std::string_view enumerator, code, station;
+  Severity severity;
+  std::string_view title, explanation, hint;
 };
 const BreakReasonInfo& info(BreakReason reason);
 std::vector<BreakReasonInfo> all_break_reasons();

@@ -51,9 +51,7 @@ Flow SymbolicInterpreter::contains_operator(const Instruction& instruction) {
   return Flow();
 }
 
-// --- building
-// --------------------------------------------------------------------------------------------------------------
-
+// --- building ----------------------------------------------------------------------------------------------
 Flow SymbolicInterpreter::build_tuple(const Instruction& instruction) {
   push(std::make_shared<SequenceValue>(ValueKind::kTuple, pop_many(static_cast<size_t>(instruction.arg))));
   return Flow();
@@ -167,9 +165,7 @@ Flow SymbolicInterpreter::dict_update_handler(const Instruction& instruction) {
   return Flow();
 }
 
-// --- taking apart
-// --------------------------------------------------------------------------------------------------------------
-
+// --- taking apart ------------------------------------------------------------------------------------------
 Flow SymbolicInterpreter::unpack_sequence(const Instruction& instruction) {
   ValueRef sequence = pop();
   SUTURE_CAPTURE(items, all_items(state_, sequence));

@@ -71,9 +71,7 @@ Flow SymbolicInterpreter::jump_if_not_none(const Instruction& instruction) {
   return branch_none(false, instruction);
 }
 
-// --- loops
-// ---------------------------------------------------------------------------------------------------------------------
-
+// --- loops -------------------------------------------------------------------------------------------------
 Flow SymbolicInterpreter::get_iter(const Instruction& instruction) {
   ValueRef iterable = pop();
   SUTURE_CAPTURE(iterator, make_iterator(state_, iterable));
@@ -105,9 +103,7 @@ Flow SymbolicInterpreter::for_iter(const Instruction& instruction) {
   return Flow::jump(instruction.target);
 }
 
-// --- leaving
-// --------------------------------------------------------------------------------------------------------------------
-
+// --- leaving -----------------------------------------------------------------------------------------------
 Flow SymbolicInterpreter::return_value(const Instruction&) { return Flow::leave(Flow::Kind::kReturn, pop()); }
 
 // The generator object exists already: inline_call made it. Execution goes on behind the POP_TOP that

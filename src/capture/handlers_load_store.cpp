@@ -7,13 +7,12 @@
 #include "bytecode/continuation.h"
 #include "capture/known_modules.h"
 #include "capture/symbolic_interpreter.h"
+#include "cpython/discard_error.h"
 #include "cpython/objects.h"
 
 namespace suture {
 
-// --- locals
-// -----------------------------------------------------------------------------------------------------------------
-
+// --- locals ------------------------------------------------------------------------------------------------
 Outcome SymbolicInterpreter::resolve(const ValueRef& value) {
   if (!value || value->kind != ValueKind::kPending) return value;
   PyView object = static_cast<PendingValue&>(*value).object;
@@ -95,9 +94,7 @@ Flow SymbolicInterpreter::load_const(const Instruction& instruction) {
   return Flow();
 }
 
-// --- globals
-// ------------------------------------------------------------------------------------------------------------------
-
+// --- globals -----------------------------------------------------------------------------------------------
 Outcome SymbolicInterpreter::load_global(const std::string& name) {
   const bool own = frame_.globals.get() == function_globals(state_.input.function);
   if (own) {
@@ -148,9 +145,7 @@ Flow SymbolicInterpreter::store_global(const Instruction& instruction) {
   return Flow();
 }
 
-// --- cells
-// ----------------------------------------------------------------------------------------------------------------------
-
+// --- cells -------------------------------------------------------------------------------------------------
 CellValue* SymbolicInterpreter::cell_at(int index) {
   return as_cell(frame_.locals[static_cast<size_t>(index)]);
 }
@@ -205,9 +200,7 @@ Flow SymbolicInterpreter::load_closure(const Instruction& instruction) {
   return push_outcome(resolved_local(instruction.arg));
 }
 
-// --- attributes and items
-// ---------------------------------------------------------------------------------------------------------
-
+// --- attributes and items ----------------------------------------------------------------------------------
 Flow SymbolicInterpreter::load_attr(const Instruction& instruction) {
   ValueRef object = pop();
   return push_outcome(get_attribute(state_, object, name_at(instruction.arg)));
@@ -250,9 +243,7 @@ Flow SymbolicInterpreter::delete_subscr(const Instruction&) {
   return Flow();
 }
 
-// --- imports: modules that are loaded already, and whose attributes are fixed
-// ---------------------------------------------------------
-
+// --- imports: modules that are loaded already, and whose attributes are fixed ------------------------------
 Flow SymbolicInterpreter::import_name(const Instruction& instruction) {
   ValueRef from_list = pop();
   ValueRef level = pop();
@@ -263,7 +254,7 @@ Flow SymbolicInterpreter::import_name(const Instruction& instruction) {
   PyRef module = PyRef::steal(PyImport_GetModule(PyRef::steal(PyUnicode_FromString(wanted.c_str())).get()));
   auto relative = state_.as_int(level);
   if (!module || !names || !relative || *relative != SymInt(0) || !is_frozen_module(module.get())) {
-    PyErr_Clear();
+    discard_error();
     return state_.make_break(BreakReason::kUnsupportedOpcode,
                              {fmt::format("IMPORT_NAME (import of {})", name)});
   }
@@ -280,9 +271,7 @@ Flow SymbolicInterpreter::load_assertion_error(const Instruction&) {
   return Flow();
 }
 
-// --- stack
-// --------------------------------------------------------------------------------------------------------------------------
-
+// --- stack -------------------------------------------------------------------------------------------------
 Flow SymbolicInterpreter::pop_top(const Instruction&) {
   pop();
   return Flow();

@@ -5,6 +5,7 @@
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
 #include "capture/symbolic_interpreter.h"
+#include "cpython/discard_error.h"
 #include "cpython/objects.h"
 
 namespace suture {
@@ -37,7 +38,7 @@ Outcome constant_iterator(CaptureState& state, PyView o) {
   }
   if (PyErr_Occurred()) {
     const std::string text = pending_exception_text();
-    PyErr_Clear();
+    discard_error();
     return state.make_break(BreakReason::kWouldRaise, {text});
   }
   return iterator_over(std::move(items));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 std::string utf8(PyView text) {
   const char* bytes = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (!bytes) PyErr_Clear();
+  if (!bytes) discard_error();
   return bytes ? bytes : "";
 }
 
@@ -35,7 +36,7 @@ constexpr std::array<std::string_view, 4> kPureModules = {"math", "cmath", "_ope
 PyView module_object(const char* module, std::string_view name) {
   PyRef found = PyRef::steal(PyImport_GetModule(PyRef::steal(PyUnicode_InternFromString(module)).get()));
   if (!found || !PyModule_Check(found.get())) {
-    PyErr_Clear();
+    discard_error();
     return nullptr;
   }
   return PyDict_GetItemString(PyModule_GetDict(found.get()), std::string(name).c_str());

@@ -8,6 +8,7 @@
 
 #include "capture/array_adapters.h"
 #include "capture/known_modules.h"
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 
 namespace suture {
@@ -37,14 +38,14 @@ bool starts_with(const char* text, const char* prefix) {
 bool names_numpy(PyView module) {
   if (!module || !PyUnicode_Check(module)) return false;
   const char* text = PyUnicode_AsUTF8(module);
-  if (!text) PyErr_Clear();
+  if (!text) discard_error();
   return text && (std::strcmp(text, "numpy") == 0 || starts_with(text, "numpy."));
 }
 
 // __module__ of an object whose type is a C type of CPython's or NumPy's: reading it runs no user code.
 bool belongs_to_numpy(PyView object) {
   PyRef module = PyRef::steal(PyObject_GetAttrString(object, "__module__"));
-  PyErr_Clear();
+  discard_error();
   return names_numpy(module.get());
 }
 
@@ -61,7 +62,7 @@ std::string name_of(PyView callable) {
   }
   PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
   const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  PyErr_Clear();
+  discard_error();
   return text ? text : "";
 }
 

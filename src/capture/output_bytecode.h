@@ -32,17 +32,18 @@
 
 #include "base/result.h"
 #include "capture/capture.h"
+#include "trace/frame_kind.h"
 
 namespace suture {
 
 // Made by the driver: wraps a new function object into a callable that is itself compiled when reached.
-using MakeCallable =
-    std::function<Result<PyRef>(PyRef function, const std::string& kind)>;  // kind: "resume" | "iteration"
+using MakeCallable = std::function<Result<PyRef>(PyRef function, FrameKind kind)>;  // kResume or kIteration
 
 struct OutputCode {
   PyRef function;  // takes the bound arguments positionally, see above
   std::vector<std::string> resume_names;
   std::string listing_before, listing_after;
+  size_t instruction_count = 0;  // of the function
 };
 // `compiled_graph` may be null when the graph is empty. It is called with the input recipes' values and
 // returns a tuple of the graph outputs. Error kUnsupported when the frame cannot be continued in other

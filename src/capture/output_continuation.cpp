@@ -137,13 +137,13 @@ Result<ContinuationPlan> Continuations::plan(int target, std::vector<Item> stack
   plan.resume_name = new_name("__resume_at", walk.at);
   SUTURE_TRY(resume,
              make_resume_function(writer_.original(), walk.at, nulls, parameters, plan.resume_name, options));
-  SUTURE_TRY(callable, make(resume.function, resume.added_constants, "resume"));
+  SUTURE_TRY(callable, make(resume.function, resume.added_constants, FrameKind::kResume));
   plan.resume = std::move(callable);
   return plan;
 }
 
 Result<PyRef> Continuations::make(const Function& function, const std::vector<AddedConstant>& added,
-                                  const std::string& kind) {
+                                  FrameKind kind) {
   PyView original = writer_.original_function();
   PyRef constants = constants_with(function_code(original), added);
   if (!constants) return Error::python("output");

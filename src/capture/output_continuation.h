@@ -53,8 +53,7 @@ class Continuations {
   Status push(const Item& item);
 
   // Wraps a continuation function; its name goes to names().
-  Result<PyRef> make(const Function& function, const std::vector<AddedConstant>& added,
-                     const std::string& kind);
+  Result<PyRef> make(const Function& function, const std::vector<AddedConstant>& added, FrameKind kind);
   std::string new_name(const std::string& prefix, int at);
   const std::vector<std::string>& names() const { return names_; }
   // Item of a local from its recipe at the end of the captured part; none when it is unbound.

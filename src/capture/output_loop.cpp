@@ -85,7 +85,8 @@ class LoopEmitter {
     find_shared_cells();
     SUTURE_TRY(iteration, make_iteration_function(original_, loop_, name_, shared_cells_));
     iteration_ = std::move(iteration);
-    SUTURE_TRY(callable, continuations_.make(iteration_.function, iteration_.added_constants, "iteration"));
+    SUTURE_TRY(callable,
+               continuations_.make(iteration_.function, iteration_.added_constants, FrameKind::kIteration));
     callable_ = std::move(callable);
     return around_ != nullptr ? check_handler_locals() : ok_status();
   }

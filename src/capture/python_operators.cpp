@@ -17,6 +17,7 @@
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 
@@ -69,7 +70,7 @@ Failed raises(CaptureState& state) {
   const bool fatal =
       PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
   if (fatal) return Failed{Error::python("capture")};
-  PyErr_Clear();
+  discard_error();
   return Failed{state.make_break(BreakReason::kWouldRaise, {text})};
 }
 
@@ -153,7 +154,7 @@ Outcome repeat(CaptureState& state, const SequenceValue& sequence, const ValueRe
   PyRef number = state.force_constant(count);
   if (!number || !PyLong_Check(number.get())) return state.unknown_break(count);
   const long long times = std::max<long long>(0, PyLong_AsLongLong(number.get()));
-  if (PyErr_Occurred()) PyErr_Clear();
+  discard_error();
   if (times * static_cast<long long>(sequence.items.size()) > 4096)
     return scalar_math(state, "a sequence of more than 4096 items is built");
   std::vector<ValueRef> items;
@@ -196,9 +197,7 @@ bool is_container(const ValueRef& v) {
          v->kind == ValueKind::kSet;
 }
 
-// --- user classes
-// -------------------------------------------------------------------------------------------------------
-
+// --- user classes ------------------------------------------------------------------------------------------
 constexpr std::array<std::pair<const char*, const char*>, 13> kSpecialMethods = {
     {{"__add__", "__radd__"},
      {"__and__", "__rand__"},
@@ -273,9 +272,7 @@ Outcome unary_op(CaptureState& state, char op, const ValueRef& operand) {
   return state.constant(std::move(result));
 }
 
-// --- comparison
-// ----------------------------------------------------------------------------------------------------------
-
+// --- comparison --------------------------------------------------------------------------------------------
 namespace {
 
 int python_compare(const std::string& op) {
@@ -465,9 +462,7 @@ Captured<bool> is_same(CaptureState& state, const ValueRef& a, const ValueRef& b
   return false;
 }
 
-// --- truth
-// -----------------------------------------------------------------------------------------------------------------
-
+// --- truth -------------------------------------------------------------------------------------------------
 namespace {
 
 Captured<bool> array_truth(CaptureState& state, const ValueRef& value) {

@@ -96,9 +96,7 @@ class FrameTracer {
     state_.graph.name = code.name;
   }
 
-  // --- restarting
-  // --------------------------------------------------------------------------------------------------------
-
+  // --- restarting ------------------------------------------------------------------------------------------
   // The array operation, or the call around it, stands inside a try: compiled code would raise outside of it.
   bool is_in_try(const Break& reason, int at) const {
     const bool blames_try = reason.reason == BreakReason::kBreakInTry ||
@@ -139,9 +137,7 @@ class FrameTracer {
     return next;
   }
 
-  // --- ending
-  // ----------------------------------------------------------------------------------------------------------------
-
+  // --- ending ----------------------------------------------------------------------------------------------
   Capture new_capture() {
     Capture capture;
     capture.function = function();

@@ -12,6 +12,7 @@
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "cpython/code_object.h"
+#include "cpython/discard_error.h"
 #include "cpython/jit_callable.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
@@ -171,7 +172,7 @@ Outcome CaptureState::wrap_partial(PyView o, SourceId source) {
   PyRef keyword = PyRef::steal(PyObject_GetAttrString(o, "keywords"));
   if (!function || !positional || !keyword || !PyTuple_CheckExact(positional.get()) ||
       !PyDict_CheckExact(keyword.get())) {
-    PyErr_Clear();
+    discard_error();
     return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
   }
   guard_identity(source, o);
@@ -220,7 +221,7 @@ Outcome CaptureState::wrap_range(PyView o) {
     PyRef part = PyRef::steal(PyObject_GetAttrString(o, names[i]));
     parts[i] = part ? PyLong_AsLongLong(part.get()) : 0;
     if (!PyErr_Occurred()) continue;
-    PyErr_Clear();
+    discard_error();
     return std::make_shared<UnknownValue>(PyRef::borrow(o));
   }
   return std::make_shared<RangeValue>(parts[0], parts[1], parts[2]);
@@ -230,9 +231,7 @@ SourceId CaptureState::object_source(PyView object) {
   return source(SourceKind::kObject, kNoSource, -1, {}, PyRef::borrow(object));
 }
 
-// --- numbers
-// -----------------------------------------------------------------------------------------------------------------
-
+// --- numbers -----------------------------------------------------------------------------------------------
 bool CaptureState::wants_symbol(const std::string& key) const {
   const DynamicPlan& plan = options.dynamic;
   if (plan.fixed.contains(key)) return false;
@@ -282,9 +281,7 @@ ValueRef CaptureState::placeholder(SourceId source, TensorType type) {
   return std::make_shared<ArrayValue>(node, source);
 }
 
-// --- arrays
-// --------------------------------------------------------------------------------------------------------------------
-
+// --- arrays ------------------------------------------------------------------------------------------------
 SymInt CaptureState::size_of(SourceId source, int axis, int64_t value, const std::string& text) {
   const std::string key = fmt::format("{}.shape[{}]", text, axis);
   if (value < 2 || !wants_symbol(key)) {
@@ -345,9 +342,7 @@ Outcome CaptureState::wrap_array(PyView o, SourceId source) {
   return placeholder(source, std::move(type));
 }
 
-// --- functions
-// -----------------------------------------------------------------------------------------------------------------
-
+// --- functions ---------------------------------------------------------------------------------------------
 ValueRef CaptureState::cell_value_of(PyView cell, SourceId contents) {
   ValueRef& value = by_object_[cell];
   if (value) return value;

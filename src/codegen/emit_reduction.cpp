@@ -74,9 +74,7 @@ Status KernelWriter::write_reductions() {
   return ok_status();
 }
 
-// --- kept axes outside
-// --------------------------------------------------------------------------------------------------
-
+// --- kept axes outside -------------------------------------------------------------------------------------
 void KernelWriter::write_inside_kept_loops() {
   const std::vector<bool> reduced = reduced_axes(nest_);
   size_t kept = 0;
@@ -124,9 +122,7 @@ void KernelWriter::write_late() {
     if (store.after_reduction) write_store(store);
 }
 
-// --- one run
-// ------------------------------------------------------------------------------------------------------------
-
+// --- one run -----------------------------------------------------------------------------------------------
 void KernelWriter::write_run() {
   SymInt total = 1;
   for (int axis : nest_.reductions.front().order.run) total = total * extent(static_cast<size_t>(axis));
@@ -294,9 +290,7 @@ void KernelWriter::combine_blocks(const std::string& count, const std::string& b
   }
 }
 
-// --- accumulators in memory
-// ---------------------------------------------------------------------------------------------
-
+// --- accumulators in memory --------------------------------------------------------------------------------
 Status KernelWriter::write_accumulating_in_memory() {
   std::vector<const Store*> target(nest_.reductions.size(), nullptr);
   for (const Store& store : nest_.stores)

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "cpython/discard_error.h"
+
 namespace suture {
 namespace {
 
@@ -12,7 +14,7 @@ std::string text_of(PyView unicode) {
   Py_ssize_t size = 0;
   const char* utf8 = unicode ? PyUnicode_AsUTF8AndSize(unicode, &size) : nullptr;
   if (utf8 == nullptr) {  // a lone surrogate: such names occur in file names only
-    PyErr_Clear();
+    discard_error();
     return "?";
   }
   return std::string(utf8, static_cast<size_t>(size));
@@ -34,7 +36,7 @@ std::vector<std::string> reprs_of(PyView tuple) {
   std::vector<std::string> result;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyRef repr = PyRef::steal(PyObject_Repr(PyTuple_GET_ITEM(tuple, i)));
-    if (!repr) PyErr_Clear();
+    if (!repr) discard_error();
     result.push_back(repr ? text_of(repr.get()) : "?");
   }
   return result;

@@ -11,6 +11,7 @@
 #include <structmember.h>
 
 #include "cpython/call_binding.h"
+#include "cpython/discard_error.h"
 
 namespace suture {
 
@@ -50,7 +51,7 @@ PyObject* bind_and_call(JitCallableObject* self, const ParameterLayout& layout, 
   if (bound.bind(self->function, layout, arguments, PyVectorcall_NARGS(flags), names))
     return call_bound(self, bound.values());
   if (PyErr_ExceptionMatches(PyExc_MemoryError)) return nullptr;
-  PyErr_Clear();
+  discard_error();
   return PyObject_Vectorcall(self->function, arguments, flags, names);
 }
 
@@ -110,7 +111,7 @@ PyObject* callable_descr_get(PyObject* object, PyObject* instance, PyObject*) {
 PyObject* callable_getattro(PyObject* object, PyObject* name) {
   PyObject* own = PyObject_GenericGetAttr(object, name);
   if (own != nullptr || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
-  PyErr_Clear();
+  discard_error();
   return PyObject_GetAttr(as_callable(object)->function, name);
 }
 
@@ -134,7 +135,7 @@ PyRef object_at_own_name(JitCallableObject* self) {
   PyRef parts = path && separator ? PyRef::steal(PyUnicode_Split(path.get(), separator.get(), -1)) : PyRef();
   for (Py_ssize_t i = 0; found && parts && i < PyList_GET_SIZE(parts.get()); ++i)
     found = PyRef::steal(PyObject_GetAttr(found.get(), PyList_GET_ITEM(parts.get(), i)));
-  PyErr_Clear();
+  discard_error();
   return found;
 }
 

@@ -9,6 +9,7 @@
 #define SUTURE_OWNS_NUMPY_C_API
 #include "cpython/numpy_api.h"
 
+#include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
 
 #include <numpy/arrayscalars.h>
@@ -77,7 +78,7 @@ Status fill_imports(PyView numpy) {
   if (imports.error_variable != nullptr && !PyContextVar_CheckExact(imports.error_variable))
     Py_CLEAR(imports.error_variable);
   imports.make_error_object = umath ? PyObject_GetAttrString(umath.get(), "_make_extobj") : nullptr;
-  PyErr_Clear();  // a missing private name only costs speed
+  discard_error();  // a missing private name only costs speed
   return ok_status();
 }
 
@@ -94,7 +95,7 @@ int ask_geterr() {
     state |= value << (i * kErrorFieldBits);
   }
   if (fields) return state;
-  PyErr_Clear();
+  discard_error();
   return kEverythingWatched;
 }
 
@@ -262,7 +263,7 @@ bool shares_memory_exact(PyView a, PyView b) noexcept {
   PyObject* arguments[] = {a, b, work.get()};
   PyRef answer =
       work ? PyRef::steal(PyObject_Vectorcall(imports.shares_memory, arguments, 3, nullptr)) : PyRef();
-  if (!answer) PyErr_Clear();
+  if (!answer) discard_error();
   return answer.get() != Py_False;
 }
 
@@ -270,7 +271,7 @@ std::string dtype_text(PyView array) {
   PyRef text = PyRef::steal(PyObject_Str(reinterpret_cast<PyObject*>(array_fields(array)->descr)));
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (utf8 != nullptr) return utf8;
-  PyErr_Clear();
+  discard_error();
   return "?";
 }
 
@@ -278,7 +279,7 @@ int error_state() noexcept {
   if (imports.error_variable == nullptr) return ask_geterr();
   PyObject* object = nullptr;
   if (PyContextVar_Get(imports.error_variable, nullptr, &object) < 0 || object == nullptr) {
-    PyErr_Clear();
+    discard_error();
     return ask_geterr();
   }
   if (object == imports.last_error_object) {
@@ -320,14 +321,14 @@ PyObject* raising_error_object() noexcept {
 RaisingErrorState::RaisingErrorState() noexcept {
   PyObject* object = raising_error_object();
   if (object != nullptr) token_ = PyContextVar_Set(imports.error_variable, object);
-  if (token_ == nullptr) PyErr_Clear();
+  if (token_ == nullptr) discard_error();
 }
 
 RaisingErrorState::~RaisingErrorState() {
   if (token_ == nullptr) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  if (PyContextVar_Reset(imports.error_variable, token_) < 0) PyErr_Clear();
+  if (PyContextVar_Reset(imports.error_variable, token_) < 0) discard_error();
   Py_DECREF(token_);
   PyErr_Restore(type, value, traceback);
 }
@@ -361,7 +362,7 @@ std::optional<DType> dtype_from_object(PyView dtype_like) {
   if (!is_class && !PyArray_DescrCheck(dtype_like) && !PyUnicode_CheckExact(dtype_like)) return std::nullopt;
   PyArray_Descr* descriptor = nullptr;
   if (PyArray_DescrConverter(dtype_like, &descriptor) != NPY_SUCCEED || descriptor == nullptr) {
-    PyErr_Clear();
+    discard_error();
     return std::nullopt;
   }
   const std::optional<DType> dtype = dtype_of_descriptor(descriptor);

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <structmember.h>
 
+#include "cpython/discard_error.h"
+
 namespace suture {
 
 namespace {
@@ -51,7 +53,7 @@ bool is_descriptor(PyView object) noexcept { return Py_TYPE(object)->tp_descr_ge
 // code.
 PyRef wrapped_callable(PyView descriptor) noexcept {
   PyRef callable = PyRef::steal(PyObject_GetAttrString(descriptor, "__func__"));
-  if (!callable) PyErr_Clear();
+  if (!callable) discard_error();
   return callable;
 }
 
@@ -156,7 +158,7 @@ bool has_safe_repr(PyView object) noexcept {
 std::string utf8_or(PyView text, const char* otherwise) {
   const char* utf8 = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
   if (utf8 != nullptr) return utf8;
-  PyErr_Clear();
+  discard_error();
   return otherwise;
 }
 
@@ -194,7 +196,7 @@ AttributeLookup lookup_attribute(PyView object, PyView name) noexcept {
   } else if (has_generic_getattribute(Py_TYPE(object))) {
     result = PyModule_Check(object) ? lookup_on_module(object, name) : lookup_on_instance(object, name);
   }
-  PyErr_Clear();
+  discard_error();
   return result;
 }
 
@@ -214,7 +216,7 @@ std::string short_repr(PyView object, size_t limit) {
   if (object == nullptr) return "<missing>";
   if (!has_safe_repr(object)) return truncated(callable_or_type_repr(object), limit);
   PyRef text = PyRef::steal(PyObject_Repr(object));
-  if (!text) PyErr_Clear();  // an int too long to print, for one
+  if (!text) discard_error();  // an int too long to print, for one
   return truncated(text ? utf8_or(text.get(), "?") : callable_or_type_repr(object), limit);
 }
 
@@ -229,7 +231,7 @@ PyView cell_contents(PyView cell) noexcept { return PyCell_GET(cell); }
 PyRef make_weak_reference(PyView object) noexcept {
   if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return {};
   PyRef reference = PyRef::steal(PyWeakref_NewRef(object, nullptr));
-  if (!reference) PyErr_Clear();
+  if (!reference) discard_error();
   return reference;
 }
 
@@ -244,7 +246,7 @@ std::string pending_exception_text() {
   if (type == nullptr) return "";
   PyErr_NormalizeException(&type, &value, &traceback);
   PyRef text = PyRef::steal(value ? PyObject_Str(value) : nullptr);
-  if (!text) PyErr_Clear();
+  if (!text) discard_error();
   const std::string message = text ? utf8_or(text.get(), "") : "";
   const std::string name = type_name(type);
   PyErr_Restore(type, value, traceback);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "capture/source_text.h"
 #include "codegen/emit.h"
+#include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
 #include "driver/replay.h"
@@ -64,20 +66,6 @@ Result<PyRef> example_inputs(const Capture& capture, const FrameInput& input) {
   return list;
 }
 
-// A user's source line as Python's own linecache has it (notebooks register their cells there).
-std::string source_line(const UserSpan& span) {
-  PyRef linecache = PyRef::steal(PyImport_ImportModule("linecache"));
-  PyRef line =
-      linecache
-          ? PyRef::steal(PyObject_CallMethod(linecache.get(), "getline", "si", span.file.c_str(), span.line))
-          : PyRef();
-  const char* text = line ? PyUnicode_AsUTF8(line.get()) : nullptr;
-  if (!text) PyErr_Clear();
-  std::string result = text ? text : "";
-  const size_t begin = std::min(result.find_first_not_of(" \t"), result.size());
-  return result.substr(begin, result.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
 Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& compiler, CompileContext& ctx,
                              Phases& phases) {
   auto lowering = phases.start("passes");
@@ -115,11 +103,10 @@ Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& com
 // A backend that raises costs its user the compiled code, not the result; strict mode shows the exception
 // itself.
 Error backend_failure(const CompileContext& ctx) {
-  const bool stop =
-      PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
+  const bool stop = !pending_error_is_ordinary() || PyErr_ExceptionMatches(PyExc_MemoryError);
   if (stop || ctx.options.flag("strict")) return Error::python("backend");
   const std::string text = pending_exception_text();
-  PyErr_Clear();
+  discard_error();
   return Error::unsupported("backend", text);
 }
 

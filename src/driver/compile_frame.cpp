@@ -9,7 +9,8 @@
 //     -> guard tree, cache entry
 //
 // Three ways out: an entry; a skip (the frame runs in the interpreter from now on, with a reason); an Error
-// kPython that the caller of the function sees (suture.GraphBreak under fullgraph, KeyboardInterrupt). Errors
+// kPython that the caller of the function sees (suture.GraphBreak under fullgraph, KeyboardInterrupt: also one that
+// came while Python was asked something and was kept by discard_error). Errors
 // kInternal never leave: they are reported, saved, and become a skip, unless strict mode re-raises them.
 #include "driver/compile_frame.h"
 
@@ -20,6 +21,7 @@
 #include "capture/capture.h"
 #include "capture/output_bytecode.h"
 #include "cpython/code_object.h"
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 #include "driver/automatic_dynamic.h"
@@ -78,11 +80,11 @@ bool has_graph(const Capture& capture) {
 Result<PyRef> transformed_function(const Capture& capture, const FrameInput& input, PyView compiled_graph,
                                    int entry, FrameRecord& frame, Compiler& compiler,
                                    const CompileContext& ctx) {
-  MakeCallable make_callable = [&](PyRef function, const std::string& kind) {
+  MakeCallable make_callable = [&](PyRef function, FrameKind kind) {
     return compiler.compile_child(function.get(), kind, frame);
   };
   SUTURE_TRY(output, emit_output_bytecode(capture, input.function, compiled_graph, entry, make_callable));
-  report_output_bytecode(ctx, output);
+  report_output_bytecode(ctx, capture, output);
   if (capture.end.reason) report_break(ctx, *capture.end.reason, output.resume_names);
   return std::move(output.function);
 }
@@ -171,6 +173,7 @@ Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& fra
 
   const std::string graph_name = capture.graph.name;
   SUTURE_TRY(outcome, compile_captured(capture, input, frame.compiles, frame, compiler, ctx, phases));
+  if (raise_kept_error()) return Error::python("interrupt");
   whole.stop();
   report_frame_done(ctx, input, frame.compiles, outcome.entry->compiled_graph ? graph_name : "", phases);
   ++frame.compiles;
@@ -202,6 +205,7 @@ Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, 
   }
 
   auto outcome = compile_attempt(input, frame, compiler, ctx);
+  if (raise_kept_error()) return Error::python("interrupt");
   if (outcome.ok() || outcome.error().kind == ErrorKind::kPython) return outcome;
   return give_up(ctx, input, outcome.error(), compiler);
 }

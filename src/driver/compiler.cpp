@@ -1,16 +1,16 @@
 #include "driver/compiler.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/hash.h"
 #include "cpython/code_object.h"
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"
 #include "driver/compile_frame.h"
+#include "toolchain/kernel_cache.h"
 
 namespace suture {
 namespace {
@@ -70,7 +70,6 @@ Result<PyRef> Compiler::compile(PyView function, FrameOptions frame_options) {
   if (!is_python_function(function))
     return Error::unsupported("compile", fmt::format("{} is not a Python function", type_name(function)));
   auto frame = std::make_shared<FrameRecord>();
-  frame->kind = "function";
   frame->options = std::move(frame_options);
   frame->dynamic.mode = frame->options.dynamic;
   return make_callable(function, std::move(frame));
@@ -103,8 +102,8 @@ Result<PyRef> known_continuation(FrameRecord& parent, PyView function) {
 
 }  // namespace
 
-Result<PyRef> Compiler::compile_child(PyView function, const std::string& kind, FrameRecord& parent) {
-  if (kind != "callee") {  // two functions with one code may have other defaults
+Result<PyRef> Compiler::compile_child(PyView function, FrameKind kind, FrameRecord& parent) {
+  if (kind != FrameKind::kCallee) {  // two functions with one code may have other defaults
     SUTURE_TRY(known, known_continuation(parent, function));
     if (known) return known;
   }
@@ -132,7 +131,7 @@ Result<PyRef> Compiler::compile_callee(PyView function, FrameRecord& frame) {
         id == family.id || std::ranges::any_of(family.children, [&](const auto& c) { return c->id == id; });
     if (related) return PyRef::borrow(callable);
   }
-  return compile_child(function, "callee", family);
+  return compile_child(function, FrameKind::kCallee, family);
 }
 
 Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameRecord> frame) {
@@ -149,7 +148,7 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   CompileFn compile_fn = [this, frame, unlink](CodeCache& cache, const FrameInput& input) {
     return compile_frame(cache, input, *frame, *this);
   };
-  auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id, frame->kind);
+  auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id);
   cache->profile_when(&profiling);
   cache->disable_when(&disabled);
   cache->count_compiles_in(&compiles_);
@@ -197,17 +196,14 @@ std::string Compiler::cache_directory() const {
 }
 
 std::string Compiler::save_failure(const CompileId& id, const Error& error) const {
-  const std::string directory = cache_directory();
-  if (directory.empty()) return "";
-  const std::string path =
-      fmt::format("{}/internal_error_pid{}_{}_{}.txt", directory, getpid(), id.frame, id.compile);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0) return "";
+  KernelCache cache(cache_directory());
+  if (!cache.enabled()) return "";
   std::string text = fmt::format("step: {}\nmessage: {}\n", error.step, error.message);
   for (const Event& event : family_events(id.frame)) text += to_json_line(event) + "\n";
-  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(file);
-  return written ? path : "";
+  // One file per defect, however many processes meet it.
+  return cache.write_source(
+      fmt::format("{}{:016x}.txt", kInternalErrorPrefix, hash_bytes(error.step + ": " + error.message)),
+      text);
 }
 
 Result<Toolchain*> Compiler::toolchain() {

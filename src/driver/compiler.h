@@ -27,6 +27,7 @@
 #include "runtime/code_cache.h"
 #include "toolchain/toolchain.h"
 #include "trace/event.h"
+#include "trace/frame_kind.h"
 
 namespace suture {
 
@@ -49,7 +50,7 @@ class Compiler {
   // A JitCallable around `function`. kUnsupported when it is not a Python function.
   Result<PyRef> compile(PyView function, FrameOptions options);
   // The same for a function that belongs to `parent` (resume functions, iteration functions).
-  Result<PyRef> compile_child(PyView function, const std::string& kind, FrameRecord& parent);
+  Result<PyRef> compile_child(PyView function, FrameKind kind, FrameRecord& parent);
 
   // The wrapper of a function that frames of `frame`'s family call; one per function object.
   Result<PyRef> compile_callee(PyView function, FrameRecord& frame);
@@ -61,8 +62,9 @@ class Compiler {
   std::vector<Event> family_events(int frame_id) const;
   void reset();
   void reset(CodeCache& cache);
-  // Writes what is known about an internal error into the cache directory; path, or "" when it could not be
-  // written.
+  // Writes what is known about an internal error into the cache directory; path, or "" when the cache is off or cannot
+  // be used. Stays until `suture cache clear`.
+  static constexpr std::string_view kInternalErrorPrefix = "internal_error_";
   std::string save_failure(const CompileId& id, const Error& error) const;
 
   // Changes a process option; what depends on it follows.

@@ -10,12 +10,13 @@
 #include "driver/compile_context.h"
 #include "runtime/code_cache.h"
 #include "trace/event.h"
+#include "trace/frame_kind.h"
 
 namespace suture {
 
 struct FrameRecord : std::enable_shared_from_this<FrameRecord> {
   int id = 0;
-  std::string kind;            // "function" | "resume" | "iteration" | "callee"
+  FrameKind kind = FrameKind::kFunction;
   std::string function, file;  // of the code object
   int line = 0;
   const CodeCache* cache = nullptr;  // null once the callable is gone

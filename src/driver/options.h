@@ -10,7 +10,8 @@
 namespace suture {
 
 struct OptionInfo {
-  std::string_view name, type, default_text, env, scope, doc;
+  std::string_view name, type, default_text, env, scope, domain, doc;
+  std::string allowed() const;  // the domain in words, "" when every value of the type is allowed
 };
 const std::vector<OptionInfo>& all_options();
 

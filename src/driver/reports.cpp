@@ -6,6 +6,7 @@
 #include <cfenv>
 
 #include "cpython/code_object.h"
+#include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
 #include "graph/print.h"
@@ -28,6 +29,13 @@ FunctionPlace place_of(const FrameInput& input) {
 Event& with_place(Event& event, const FrameInput& input) {
   FunctionPlace place = place_of(input);
   return event.set("function", place.name).set("file", place.file).set("line", int64_t{place.line});
+}
+
+Event& with_reason(Event& event, BreakReason reason) {
+  const BreakReasonInfo& row = info(reason);
+  return event.set("reason_id", std::string(row.code))
+      .set("station", std::string(row.station))
+      .set("severity", std::string(name_of(row.severity)));
 }
 
 // "0/1: array 'x' size mismatch ..." for the first failing guard of an entry.
@@ -118,7 +126,9 @@ std::vector<std::string> kernel_signatures(const GeneratedCode& code) {
 void report_frame_start(const CompileContext& ctx, const FrameInput& input, const FrameRecord& frame) {
   if (!ctx.trace.wants(EventId::kFrameStart)) return;
   Event event(EventId::kFrameStart, ctx.id);
-  with_place(event, input).set("kind", frame.kind).set("attempt", int64_t{ctx.id.attempt});
+  with_place(event, input)
+      .set("kind", std::string(name_of(frame.kind)))
+      .set("attempt", int64_t{ctx.id.attempt});
   ctx.trace.emit(std::move(event));
 }
 
@@ -144,8 +154,10 @@ namespace {
 
 Event break_event(const CompileContext& ctx, const Break& reason,
                   const std::vector<std::string>& resume_names) {
-  return Event(EventId::kGraphBreak, ctx.id)
-      .set("reason_id", std::string(info(reason.reason).code))
+  const Break* cause = reason.cause.get();
+  while (cause && cause->cause) cause = cause->cause.get();
+  Event event(EventId::kGraphBreak, ctx.id);
+  with_reason(event, reason.reason)
       .set("reason", reason.title())
       .set("explanation", reason.explanation())
       .set("hints", reason.hints())
@@ -154,7 +166,11 @@ Event break_event(const CompileContext& ctx, const Break& reason,
       .set("line", int64_t{reason.where.line})
       .set("column", int64_t{reason.where.column})
       .set("end_column", int64_t{reason.where.end_line == reason.where.line ? reason.where.end_column : -1})
+      .set("cause_id", std::string(cause ? info(cause->reason).code : ""))
+      .set("cause_file", cause ? cause->where.file : "")
+      .set("cause_line", int64_t{cause ? cause->where.line : 0})
       .set("resume", fmt::format("{}", fmt::join(resume_names, ", ")));
+  return event;
 }
 
 }  // namespace
@@ -168,14 +184,15 @@ void report_skip(const CompileContext& ctx, const FrameInput& input, const Break
   if (!ctx.trace.wants(EventId::kFrameSkipped)) return;
   const FunctionPlace place = place_of(input);
   const bool inside = reason.where.known();
-  ctx.trace.emit(Event(EventId::kFrameSkipped, ctx.id)
-                     .set("function", place.name)
-                     .set("reason_id", std::string(info(reason.reason).code))
-                     .set("reason", reason.title())
-                     .set("explanation", reason.explanation())
-                     .set("hints", reason.hints())
-                     .set("file", inside ? reason.where.file : place.file)
-                     .set("line", int64_t{inside ? reason.where.line : place.line}));
+  Event event(EventId::kFrameSkipped, ctx.id);
+  with_reason(event, reason.reason)
+      .set("function", place.name)
+      .set("reason", reason.title())
+      .set("explanation", reason.explanation())
+      .set("hints", reason.hints())
+      .set("file", inside ? reason.where.file : place.file)
+      .set("line", int64_t{inside ? reason.where.line : place.line});
+  ctx.trace.emit(std::move(event));
 }
 
 void report_passes(const CompileContext& ctx, const std::vector<PassReport>& passes) {
@@ -232,13 +249,20 @@ void report_kernels(const CompileContext& ctx, const std::string& graph, const G
                      .set("code_bytes", static_cast<int64_t>(library.code_bytes)));
 }
 
-void report_output_bytecode(const CompileContext& ctx, const OutputCode& output) {
+void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output) {
   if (!ctx.trace.wants(EventId::kOutputBytecode)) return;
   PyRef name = PyRef::steal(PyObject_GetAttrString(output.function.get(), "__name__"));
   const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  if (!text) PyErr_Clear();
+  if (!text) discard_error();
+  const UserSpan where = capture.end.reason ? capture.end.reason->where : UserSpan();
   ctx.trace.emit(Event(EventId::kOutputBytecode, ctx.id)
                      .set("name", std::string(text ? text : "?"))
+                     .set("file", where.file)
+                     .set("line", int64_t{where.line})
+                     .set("loop", capture.end.kind == FrameEnd::Kind::kLoop)
+                     .set("continuations", output.resume_names)
+                     .set("instructions", static_cast<int64_t>(capture.function.instructions.size()))
+                     .set("transformed", static_cast<int64_t>(output.instruction_count))
                      .set("before", output.listing_before)
                      .set("after", output.listing_after));
 }
@@ -302,6 +326,7 @@ void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, 
   if (!ctx.trace.wants(EventId::kRecompileLimit)) return;
   Event event(EventId::kRecompileLimit, ctx.id);
   with_place(event, input)
+      .set("reason_id", std::string(info(BreakReason::kRecompileLimit).code))
       .set("limit", ctx.options.number("recompile_limit"))
       .set("reasons", first_failures(ctx, cache, input));
   ctx.trace.emit(std::move(event));
@@ -326,22 +351,27 @@ Break unsupported_python_version() {
   return reason;
 }
 
-Error raise_graph_break(const CompileContext& ctx, const Break& reason, Compiler& compiler) {
-  report_break(ctx, reason, {});
-  PyObject* type =
-      compiler.hooks.graph_break_type ? compiler.hooks.graph_break_type.get() : PyExc_RuntimeError;
-  const std::string message = reason.message(), record = to_json_line(break_event(ctx, reason, {}));
+namespace {
+
+// `type` takes (message, record); when none is registered RuntimeError takes its place, with the message only.
+void raise_with_record(PyView type, const std::string& message, const std::string& record) {
   auto decoded = [](const std::string& text) {
     return PyRef::steal(
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
   };
   PyRef text = decoded(message), line = decoded(record);
-  // The registered type takes (message, record); RuntimeError, its stand-in, the message only.
-  const bool takes_record = static_cast<bool>(compiler.hooks.graph_break_type);
   PyRef arguments = !text || !line ? PyRef()
-                    : takes_record ? PyRef::steal(PyTuple_Pack(2, text.get(), line.get()))
+                    : type         ? PyRef::steal(PyTuple_Pack(2, text.get(), line.get()))
                                    : PyRef::steal(PyTuple_Pack(1, text.get()));
-  if (arguments) PyErr_SetObject(type, arguments.get());
+  if (arguments) PyErr_SetObject(type ? type : PyExc_RuntimeError, arguments.get());
+}
+
+}  // namespace
+
+Error raise_graph_break(const CompileContext& ctx, const Break& reason, Compiler& compiler) {
+  report_break(ctx, reason, {});
+  raise_with_record(compiler.hooks.graph_break_type.get(), reason.message(),
+                    to_json_line(break_event(ctx, reason, {})));
   return Error::python("fullgraph");
 }
 
@@ -364,18 +394,17 @@ Result<CompileOutcome> give_up(const CompileContext& ctx, const FrameInput& inpu
   } else {
     reason.reason = BreakReason::kInternal;
     reason.args = {error.step, error.message};
-    if (ctx.trace.wants(EventId::kInternalError)) {
-      Event event(EventId::kInternalError, ctx.id);
-      with_place(event, input)
-          .set("step", error.step)
-          .set("message", error.message)
-          .set("artifact", compiler.save_failure(ctx.id, error));
-      ctx.trace.emit(std::move(event));
-    }
+    // Saved whether or not somebody listens: the file is what a user can send.
+    Event event(EventId::kInternalError, ctx.id);
+    with_place(event, input)
+        .set("reason_id", std::string(info(reason.reason).code))
+        .set("step", error.step)
+        .set("message", error.message)
+        .set("artifact", compiler.save_failure(ctx.id, error));
+    const std::string record = to_json_line(event);
+    ctx.trace.emit(std::move(event));
     if (ctx.options.flag("strict")) {
-      PyErr_Format(
-          compiler.hooks.internal_error_type ? compiler.hooks.internal_error_type.get() : PyExc_RuntimeError,
-          "Suture failed in %s: %s", error.step.c_str(), error.message.c_str());
+      raise_with_record(compiler.hooks.internal_error_type.get(), reason.explanation(), record);
       return Error::python("strict");
     }
   }

@@ -29,7 +29,7 @@ void report_passes(const CompileContext& ctx, const std::vector<PassReport>& pas
 void report_schedule(const CompileContext& ctx, const LoopProgram& loops, const Schedule& schedule);
 void report_kernels(const CompileContext& ctx, const std::string& graph, const GeneratedCode& code,
                     const KernelLibrary& library);
-void report_output_bytecode(const CompileContext& ctx, const OutputCode& output);
+void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output);
 void report_symbols(const CompileContext& ctx, const Capture& capture, const DynamicPlan& plan);
 void report_guards(const CompileContext& ctx, const GuardTree& guards);
 void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,

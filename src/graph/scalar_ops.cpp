@@ -73,9 +73,7 @@ int compare(const Element& a, const Element& b) {  // -1 0 1; 2 unordered
   return a.i < b.i ? -1 : a.i > b.i;
 }
 
-// --- floats
-// ---------------------------------------------------------------------------------------------------------------
-
+// --- floats ------------------------------------------------------------------------------------------------
 double float_remainder(double a, double b) {  // sign of the divisor
   double mod = std::fmod(a, b);
   if (b == 0) return mod;
@@ -184,9 +182,7 @@ bool apply_float(OpId op, DType loop, std::span<const Element> in, Element& out)
   return done;
 }
 
-// --- integers
-// -------------------------------------------------------------------------------------------------------------
-
+// --- integers ----------------------------------------------------------------------------------------------
 uint64_t power(uint64_t base, uint64_t exponent) {
   uint64_t result = 1;
   for (; exponent; exponent >>= 1, base *= base)
@@ -301,9 +297,7 @@ bool apply_test(OpId op, std::span<const Element> in, Element& out) {
   }
 }
 
-// --- reductions
-// -----------------------------------------------------------------------------------------------------------
-
+// --- reductions --------------------------------------------------------------------------------------------
 // NumPy's pairwise order: below 8 in sequence; up to 128 eight accumulators; above, halves (a multiple of 8
 // first).
 template <class T>

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
 #include "cpython/numpy_api.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 bool equal_by_richcompare(PyView a, PyView b) noexcept {
   const int answer = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (answer < 0) PyErr_Clear();
+  if (answer < 0) discard_error();
   return answer == 1;
 }
 
@@ -45,7 +46,7 @@ bool set_has(PyView set, PyView wanted) noexcept {
     if (!item) break;
     if (same_constant(item.get(), wanted)) return true;
   }
-  PyErr_Clear();
+  discard_error();
   return false;
 }
 
@@ -58,7 +59,7 @@ bool same_frozenset(PyView a, PyView b) noexcept {
     if (!set_has(b, item.get())) return false;
   }
   const bool complete = iterator && !PyErr_Occurred();
-  PyErr_Clear();
+  discard_error();
   return complete;
 }
 
@@ -68,7 +69,7 @@ bool same_range(PyView a, PyView b) noexcept {
     PyRef x = PyRef::steal(PyObject_GetAttrString(a, part));
     PyRef y = PyRef::steal(PyObject_GetAttrString(b, part));
     if (x && y && same_constant(x.get(), y.get())) continue;
-    PyErr_Clear();
+    discard_error();
     return false;
   }
   return true;

@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
@@ -50,7 +51,7 @@ bool check_dict_keys(PyView expected, PyView dict) noexcept {
 bool check_absent(PyView name, PyView owner) noexcept {
   if (!PyDict_Check(owner)) return lookup_attribute(owner, name).where == AttributeLookup::Where::kMissing;
   const int present = PyDict_Contains(owner, name);
-  if (present < 0) PyErr_Clear();
+  if (present < 0) discard_error();
   return present == 0;
 }
 
@@ -105,7 +106,7 @@ int64_t builtin_length(PyView value) noexcept {
   if (PyBytes_Check(value)) return PyBytes_GET_SIZE(value);
   if (!PyRange_Check(value)) return -1;
   const Py_ssize_t length = PyObject_Size(value);
-  if (length < 0) PyErr_Clear();
+  if (length < 0) discard_error();
   return length;
 }
 

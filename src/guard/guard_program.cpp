@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
 #include "cpython/objects.h"
 #include "guard/guard_check.h"
@@ -150,7 +151,7 @@ bool GuardProgram::run(const GuardSet& set, const ShapeEnv& env, const FrameInpu
         break;
       case Code::kFetchGlobal:
         slots[op.slot] = PyDict_GetItemWithError(function_globals(input.function), op.object);
-        if (slots[op.slot] == nullptr) return PyErr_Clear(), false;
+        if (slots[op.slot] == nullptr) return discard_error(), false;
         break;
       case Code::kFetch:
         slots[op.slot] = fetch_step(set.sources[op.slot], op.number < 0 ? nullptr : slots[op.number], input);

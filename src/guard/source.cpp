@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
 #include "cpython/objects.h"
 #include "guard/constants.h"
@@ -33,7 +34,7 @@ PyView sequence_item(PyView sequence, int index) noexcept {
 PyView dict_item(PyView dict, PyView key) noexcept {
   if (dict == nullptr || key == nullptr || !PyDict_Check(dict)) return nullptr;
   PyView value = PyDict_GetItemWithError(dict, key);
-  if (value == nullptr && PyErr_Occurred()) PyErr_Clear();
+  if (value == nullptr) discard_error();
   return value;
 }
 

@@ -49,9 +49,7 @@ Status Lowering::lower_input(const Node& node) {
   return ok_status();
 }
 
-// --- memory
-// -------------------------------------------------------------------------------------------------------------
-
+// --- memory ------------------------------------------------------------------------------------------------
 std::vector<SymInt> Lowering::squeezed_strides(const TensorType& type) const {
   std::vector<SymInt> strides = type.strides;
   for (size_t axis = 0; axis < strides.size(); ++axis)
@@ -114,9 +112,7 @@ std::string Lowering::unique_name(std::string stem) {
   return name;
 }
 
-// --- expressions
-// --------------------------------------------------------------------------------------------------------
-
+// --- expressions -------------------------------------------------------------------------------------------
 ExprId Lowering::add_expr(Nest& nest, const Node& node, Expr expr) {
   expr.node = node.id;
   expr.where = node.where;
@@ -170,9 +166,7 @@ void Lowering::store_result(Nest& nest, const Node& node, ExprId value, bool aft
   nest.stores.push_back(std::move(store));
 }
 
-// --- queries on nests
-// ---------------------------------------------------------------------------------------------------
-
+// --- queries on nests --------------------------------------------------------------------------------------
 BufferId root_buffer(const std::vector<Buffer>& buffers, BufferId buffer) {
   while (buffers[buffer].kind == Buffer::Kind::kView) buffer = buffers[buffer].base;
   return buffer;

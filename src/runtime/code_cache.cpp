@@ -127,8 +127,7 @@ class CodeCache::Running {
   bool compiled = false;
 };
 
-CodeCache::CodeCache(CompileFn compile, int frame_id, std::string kind)
-    : compile_(std::move(compile)), frame_id_(frame_id), kind_(std::move(kind)) {}
+CodeCache::CodeCache(CompileFn compile, int frame_id) : compile_(std::move(compile)), frame_id_(frame_id) {}
 
 const FrameCounters& CodeCache::counters() const {
   counters_.calls = calls;

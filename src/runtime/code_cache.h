@@ -67,7 +67,7 @@ using CompileFn = std::function<Result<CompileOutcome>(CodeCache& cache, const F
 
 class CodeCache : public FrameState {
  public:
-  CodeCache(CompileFn compile, int frame_id, std::string kind);
+  CodeCache(CompileFn compile, int frame_id);
   PyObject* on_call(PyView function, std::span<PyObject* const> bound) override;
   int traverse(visitproc visit, void* arg) override;
   void clear() override;
@@ -75,7 +75,6 @@ class CodeCache : public FrameState {
   const std::vector<std::unique_ptr<CacheEntry>>& entries() const { return entries_; }
   const FrameCounters& counters() const;
   int frame_id() const { return frame_id_; }
-  const std::string& kind() const { return kind_; }
   const std::optional<std::string>& skip_reason() const { return skip_reason_; }
   void reset();
   // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and
@@ -105,7 +104,6 @@ class CodeCache : public FrameState {
   const bool* disabled_ = nullptr;
   CompileFn compile_;
   int frame_id_;
-  std::string kind_;                                  // "function" | "resume" | "iteration" | "callee"
   std::vector<std::unique_ptr<CacheEntry>> entries_;  // in order of compilation
   std::vector<CacheEntry*> order_;                    // last hit first
   std::vector<std::unique_ptr<CacheEntry>> retired_;  // dropped while calls were running

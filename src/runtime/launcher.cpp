@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
 #include "cpython/numpy_api.h"
 #include "runtime/arena.h"
@@ -322,7 +323,7 @@ Launcher::Outcome Launcher::run_numpy(Frame& frame, std::span<PyObject* const> i
     result = steps_[step].numpy.call(operands);
   }
   // Whatever NumPy had to say, it says it again in the replay, at the user's line.
-  if (!result && PyErr_ExceptionMatches(PyExc_Exception)) return PyErr_Clear(), Outcome::kReplay;
+  if (!result && PyErr_ExceptionMatches(PyExc_Exception)) return discard_error(), Outcome::kReplay;
   if (!result) return Outcome::kError;
   if (accept_result(frame, planned.result, std::move(result))) return Outcome::kDone;
   return PyErr_Occurred() ? Outcome::kError : Outcome::kReplay;

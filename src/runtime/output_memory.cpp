@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
 #include "cpython/numpy_api.h"
 
@@ -166,7 +167,7 @@ void give_ownership(PyView array, void* data, int64_t bytes) {
 PyRef new_output(DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides,
                  int64_t bytes) {
   if (class_for(bytes) == kUnpooled || handler_capsule() == nullptr) {
-    PyErr_Clear();
+    discard_error();
     return new_array(dtype, shape, strides);
   }
   void* data = pool().allocate(bytes);

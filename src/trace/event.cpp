@@ -18,7 +18,7 @@ namespace suture {
 namespace {
 
 constexpr EventInfo kEvents[] = {
-#define SUTURE_EVENT(id, name, doc) {EventId::id, name, doc},
+#define SUTURE_EVENT(id, name, shown, doc) {EventId::id, name, Visibility::shown, doc},
 #include "trace/events.def"
 };
 static_assert(std::size(kEvents) <= 64, "Trace keeps its subscriptions in one 64-bit mask");
@@ -35,6 +35,11 @@ double seconds_since_epoch() {
 }  // namespace
 
 const EventInfo& info(EventId id) { return kEvents[static_cast<size_t>(id)]; }
+
+std::optional<EventId> event_named(std::string_view name) {
+  const auto* found = std::ranges::find(kEvents, name, &EventInfo::name);
+  return found == std::end(kEvents) ? std::nullopt : std::optional(found->id);
+}
 
 std::vector<EventInfo> all_events() { return {std::begin(kEvents), std::end(kEvents)}; }
 

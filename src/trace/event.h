@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,15 +20,19 @@ enum class EventId : uint8_t {
 #define SUTURE_EVENT(id, ...) id,
 #include "trace/events.def"
 };
+enum class Visibility : uint8_t { kQuiet, kShown };
 struct EventInfo {
   EventId id;
-  std::string_view name, doc;
+  std::string_view name;
+  Visibility shown;
+  std::string_view doc;
 };
 struct EventFieldInfo {
   EventId event;
   std::string_view name, type, doc;  // type: str | int | float | bool | list | dict
 };
 const EventInfo& info(EventId id);
+std::optional<EventId> event_named(std::string_view name);
 std::vector<EventInfo> all_events();
 std::vector<EventFieldInfo> all_event_fields();
 

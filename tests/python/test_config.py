@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -70,6 +71,74 @@ def test_environment_is_read_once_at_import_and_bad_values_are_one_warning(run_p
     bad = run_python("-c", code, SUTURE_RECOMPILE_LIMIT="many")
     assert bad.returncode == 0 and json.loads(bad.stdout) == [8, False]
     assert bad.stderr.count("RuntimeWarning") == 1 and "SUTURE_RECOMPILE_LIMIT" in bad.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("toolchain", "nonsense", "option 'toolchain' cannot be 'nonsense'; allowed: auto, clang, subprocess"),
+        ("numerics", "exct", "allowed: exact, fast; did you mean 'exact'"),
+        ("recompile_limit", -1, "option 'recompile_limit' cannot be -1; allowed: 1 to"),
+        ("max_unroll", 2**40, "option 'max_unroll' cannot be 1099511627776; allowed: 0 to"),
+        ("skip_passes", "x", "no pass is named 'x'"),
+        ("skip_passes", "insert_casts", "pass 'insert_casts' is required and cannot be skipped"),
+        ("logs_format", "pretty", "allowed: '', compact, a text with"),
+        ("logs", "graph_braks", "did you mean 'graph_breaks'"),
+        ("backend", "nativ", "did you mean 'native'"),
+    ],
+)
+def test_values_outside_the_domain_are_refused_and_change_nothing(name, value, message):
+    before = suture.config.to_dict()
+    with pytest.raises(ValueError, match=re.escape(message)):
+        setattr(suture.config, name, value)
+    with pytest.raises(ValueError, match=re.escape(message)), suture.config.patch(fusion=False, **{name: value}):
+        pass
+    assert suture.config.to_dict() == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"options": {"recompile_limit": "3"}}, TypeError, "option 'recompile_limit' is an int, not str: '3'"),
+        ({"options": {"fusion": 1}}, TypeError, "option 'fusion' is a bool, not int: 1"),
+        ({"options": {"max_unroll": -1}}, ValueError, "option 'max_unroll' cannot be -1"),
+        ({"options": {"skip_passes": "decompose"}}, ValueError, "cannot be skipped"),
+        ({"options": ["fusion"]}, TypeError, "options is dict | None, not list"),
+        ({"fullgraph": "yes"}, TypeError, "fullgraph is bool, not str: 'yes'"),
+        ({"dynamic": 3}, TypeError, "dynamic is bool | None, not int: 3"),
+        ({"numerics": "quick"}, ValueError, "option 'numerics' cannot be 'quick'; allowed: exact, fast"),
+        ({"numerics": 1.0}, TypeError, "numerics is str | None, not float"),
+    ],
+)
+def test_arguments_of_compile_are_checked_where_they_are_given(settings, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        suture.compile(lambda x: x, **settings)
+    if "numerics" not in settings and "options" not in settings:
+        with pytest.raises(error, match=re.escape(message)):
+            suture.compile(**settings)
+
+
+def test_an_environment_value_outside_the_domain_is_one_warning_and_the_default(run_python, write_program):
+    program = write_program(
+        "import numpy as np, suture\n"
+        "f, g = suture.compile(lambda x: x + 1), suture.compile(lambda x: x + 2)\n"
+        "with suture.testing.frames_compiled() as frames: f(np.ones(3)); g(np.ones(3))\n"
+        "print(frames.count)\n"
+    )
+    for name, value, said in [
+        (
+            "SUTURE_TOOLCHAIN",
+            "nonsense",
+            "using 'auto'; option 'toolchain' cannot be 'nonsense'; allowed: auto, clang, subprocess",
+        ),
+        ("SUTURE_RECOMPILE_LIMIT", "-1", "using '8'; option 'recompile_limit' cannot be -1; allowed: 1 to 2147483647"),
+        ("SUTURE_SKIP_PASSES", "decompose", "is required and cannot be skipped"),
+        ("SUTURE_BACKEND", "nativ", "using 'native'; no backend is named 'nativ'; did you mean 'native'"),
+        ("SUTURE_LOGS", "graph_braks", "did you mean 'graph_breaks'"),
+    ]:
+        done = run_python(str(program), **{name: value})
+        assert done.returncode == 0 and done.stdout == "2\n", (name, done.stderr)
+        assert done.stderr.count("RuntimeWarning") == 1 and f"{name}: " in done.stderr and said in done.stderr, name
 
 
 def test_disable_runs_everything_in_the_interpreter(run_python, write_program):

@@ -17,9 +17,7 @@ int exit_code(const Report& report) {
   if (report.facts.interrupted) return 130;
   if (report.facts.program_exit_code != 0) return 3;
   if (report.facts.fail_on == "never") return 0;
-  Severity limit = report.facts.fail_on == "note"    ? Severity::kNote
-                   : report.facts.fail_on == "error" ? Severity::kError
-                                                     : Severity::kWarning;
+  const Severity limit = severity_named(report.facts.fail_on).value_or(Severity::kWarning);
   bool reached = std::any_of(report.findings.begin(), report.findings.end(),
                              [&](const Finding& finding) { return finding.severity >= limit; });
   return reached ? 1 : 0;
@@ -34,13 +32,13 @@ std::string verdict(const Report& report) {
 
 }  // namespace
 
-std::string_view severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::kNote: return "note";
-    case Severity::kWarning: return "warning";
-    case Severity::kError: return "error";
-  }
-  return "";
+std::span<const StationInfo> all_stations() {
+  static constexpr bool Always = true, WhenFound = false;
+  static constexpr StationInfo kStations[] = {
+#define SUTURE_STATION(name, always, title) {#name, title, always},
+#include "toolbox/clinic/stations.def"
+  };
+  return kStations;
 }
 
 Result<RunFacts> parse_facts(std::string_view json) {
@@ -71,9 +69,12 @@ Report examine(const Explanation& run, RunFacts facts) {
   append(report.findings, examine_breaks(run));
   append(report.findings, examine_recompiles(run));
   append(report.findings, examine_kernels(run, report.functions));
+  append(report.findings, examine_bytecode(run));
   append(report.findings, examine_crashes(run));
   std::stable_sort(report.findings.begin(), report.findings.end(), [](const Finding& a, const Finding& b) {
-    return a.severity != b.severity ? a.severity > b.severity : a.cost_ms > b.cost_ms;
+    const bool a_error = a.severity == Severity::kError, b_error = b.severity == Severity::kError;
+    if (a_error != b_error) return a_error;
+    return a.cost_ms != b.cost_ms ? a.cost_ms > b.cost_ms : a.severity > b.severity;
   });
   for (const FrameModel& frame : run.model().frames)
     for (const CompileModel& compile : frame.compiles) {

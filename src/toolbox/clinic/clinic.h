@@ -1,30 +1,38 @@
 // The clinic: a whole run examined station by station.
 //
 // Overview
-//   breaks -> recompiles -> kernels, in this order, because the number of graphs multiplies the cost of
-//   everything after it; then crash. Each station turns the trace and the statuses into findings; a finding
+//   The stations of stations.def in their order, because the number of graphs multiplies the cost of everything
+//   after it. Each station turns the trace and the statuses into findings; a finding
 //   is what, where, why, what it costs and what to do.
-// How severities are chosen
-//   error    something does not work: a defect of ours, no compiler, a reached limit
-//   warning  costs something and can be changed by the user
-//   note     worth knowing and normal: one recompile of a size that became a symbol, a break the program
-//   asked for
+//   Severities are those of trace/severity.h; breaks and skips bring theirs along (capture/breaks.def).
 // Invariants
 //   - cost_ms is measured, never guessed; 0 means that nothing was measured.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "toolbox/explain/explanation.h"
+#include "trace/severity.h"
 
 namespace suture::toolbox {
 
-enum class Severity : uint8_t { kNote, kWarning, kError };
-std::string_view severity_name(Severity severity);
+enum class Station : uint8_t {
+#define SUTURE_STATION(name, ...) name,
+#include "toolbox/clinic/stations.def"
+};
+struct StationInfo {
+  std::string_view name, title;
+  bool always;  // printed even when nothing was found
+};
+std::span<const StationInfo> all_stations();
+inline std::string_view name_of(Station station) { return all_stations()[static_cast<size_t>(station)].name; }
 
 struct Finding {
-  std::string station, id;
+  Station station = Station::breaks;
+  std::string id;  // SB id, or a name of the clinic's own: "recompile", "not_fused"
   Severity severity = Severity::kWarning;
   std::string function, file;
   int64_t line = 0, column = -1, end_column = -1;
@@ -43,6 +51,17 @@ struct FunctionRow {
   double speedup() const { return call_ms > 0 && numpy_call_ms >= 0 ? numpy_call_ms / call_ms : -1; }
 };
 
+// A finding about `subject`, which has function, file and line.
+template <class Subject>
+Finding finding_at(const Subject& subject, Station station, std::string id, Severity severity) {
+  return {.station = station,
+          .id = std::move(id),
+          .severity = severity,
+          .function = subject.function,
+          .file = subject.file,
+          .line = subject.line};
+}
+
 // What the command measured; -1 = unknown.
 struct RunFacts {
   std::string program, fail_on = "warning", error;
@@ -55,7 +74,7 @@ Result<RunFacts> parse_facts(std::string_view json);
 
 struct Report {
   RunFacts facts;
-  std::vector<Finding> findings;  // most costly first within a severity, errors first
+  std::vector<Finding> findings;  // errors first, as what does not work at all; then the most costly
   std::vector<FunctionRow> functions;
   std::vector<KernelModel> kernels;
   double compile_ms = 0;
@@ -66,6 +85,7 @@ struct Report {
 std::vector<Finding> examine_breaks(const Explanation& run);
 std::vector<Finding> examine_recompiles(const Explanation& run);
 std::vector<Finding> examine_kernels(const Explanation& run, const std::vector<FunctionRow>& functions);
+std::vector<Finding> examine_bytecode(const Explanation& run);
 std::vector<Finding> examine_crashes(const Explanation& run);
 std::vector<FunctionRow> function_rows(const Explanation& run, const RunFacts& facts);
 

@@ -11,8 +11,8 @@ std::string joined(const std::vector<std::string>& items) {
 }
 
 void write_finding(JsonWriter& json, const Finding& finding, const SourceLine& source_line) {
-  json.begin_object().field("station", finding.station).field("id", finding.id);
-  json.field("severity", severity_name(finding.severity)).field("function", finding.function);
+  json.begin_object().field("station", name_of(finding.station)).field("id", finding.id);
+  json.field("severity", suture::name_of(finding.severity)).field("function", finding.function);
   json.field("file", finding.file)
       .field("line", finding.line)
       .field("what", finding.what)

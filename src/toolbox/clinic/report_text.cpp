@@ -15,13 +15,6 @@ namespace {
 
 constexpr size_t kMaxEvidence = 4;  // lines per finding in text
 
-constexpr std::pair<const char*, const char*> kStations[] = {
-    {"breaks", "graph breaks (how many graphs are there?)"},
-    {"recompiles", "recompiles (how often is each graph paid for?)"},
-    {"kernels", "kernels (what was generated, and is it faster?)"},
-    {"crash", "crashes"},
-};
-
 std::string milliseconds(double ms) {
   if (ms >= 1000) return fmt::format("{:.2f} s", ms / 1000);
   if (ms >= 0.1) return fmt::format("{:.1f} ms", ms);
@@ -71,16 +64,16 @@ void write_kernels(std::string& out, const JsonObject& report) {
 
 void write_stations(std::string& out, const JsonObject& report) {
   int number = 0;
-  for (const auto& [station, title] : kStations) {
-    int64_t count = count_in(report, station);
-    bool always = ++number <= 3;
-    if (!count && !always) continue;
-    out += fmt::format("\nStation {}, {}: {}\n", number, title,
+  for (const StationInfo& station : all_stations()) {
+    ++number;
+    const int64_t count = count_in(report, station.name);
+    if (!count && !station.always) continue;
+    out += fmt::format("\nStation {}, {}: {}\n", number, station.title,
                        count ? count_of(count, "finding") : "nothing found");
-    json_objects(report, "findings", [&, station = station](const JsonObject& finding) {
-      if (json_str(finding, "station") == station) write_finding(out, finding);
+    json_objects(report, "findings", [&](const JsonObject& finding) {
+      if (json_str(finding, "station") == station.name) write_finding(out, finding);
     });
-    if (station == std::string_view("kernels")) write_kernels(out, report);
+    if (station.name == name_of(Station::kernels)) write_kernels(out, report);
   }
 }
 

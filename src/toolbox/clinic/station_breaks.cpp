@@ -27,15 +27,7 @@ double resume_compile_ms(const Explanation& run, const BreakModel& record, int64
 }
 
 Finding break_finding(const Explanation& run, const BreakModel& record) {
-  Finding finding;
-  finding.station = "breaks";
-  finding.id = record.reason_id;
-  // The program asked for it.
-  bool wanted = record.reason_id == "SB204" || record.reason_id == "SB205";
-  finding.severity = wanted ? Severity::kNote : Severity::kWarning;
-  finding.function = record.function;
-  finding.file = record.file;
-  finding.line = record.line;
+  Finding finding = finding_at(record, Station::breaks, record.reason_id, record.severity);
   finding.column = record.column;
   finding.end_column = record.end_column;
   finding.what = fmt::format("Graph break: {}", record.reason);
@@ -58,20 +50,15 @@ const FrameStatus* status_of(const Explanation& run, const SkipModel& skip) {
   return nullptr;
 }
 
-Severity skip_severity(const std::string& reason_id) {
-  if (reason_id == "SB502") return Severity::kNote;                           // nothing to compile
-  if (reason_id == "SB507" || reason_id == "SB509") return Severity::kError;  // ours, or no compiler
-  return Severity::kWarning;
+Station station_named(const std::string& name) {
+  const auto stations = all_stations();
+  for (size_t i = 0; i < stations.size(); ++i)
+    if (stations[i].name == name) return static_cast<Station>(i);
+  return Station::breaks;
 }
 
 Finding skip_finding(const Explanation& run, const SkipModel& skip) {
-  Finding finding;
-  finding.station = skip.reason_id == "SB509" ? "kernels" : "breaks";
-  finding.id = skip.reason_id;
-  finding.severity = skip_severity(skip.reason_id);
-  finding.function = skip.function;
-  finding.file = skip.file;
-  finding.line = skip.line;
+  Finding finding = finding_at(skip, station_named(skip.station), skip.reason_id, skip.severity);
   finding.what = fmt::format("Runs in the interpreter: {}", skip.reason);
   finding.why = skip.explanation;
   finding.advice = skip.hints;
@@ -91,17 +78,22 @@ Finding skip_finding(const Explanation& run, const SkipModel& skip) {
 
 std::vector<Finding> examine_breaks(const Explanation& run) {
   std::vector<Finding> out;
-  auto is_root_cause = [](const BreakModel& record) { return record.reason_id != "SB206"; };
   const auto& breaks = run.model().breaks;
-  bool causes_known = std::any_of(breaks.begin(), breaks.end(), is_root_cause);
   for (const BreakModel& record : breaks) {
     out.push_back(break_finding(run, record));
-    // The break inside the called function is a finding of its own; repairing that one repairs this one.
-    if (!is_root_cause(record) && causes_known) out.back().severity = Severity::kNote;
+    // The break inside the called function or the loop is a finding of its own; repairing that one repairs this one.
+    auto is_cause = [&](const BreakModel& other) {
+      return other.reason_id == record.cause_id && other.file == record.cause_file &&
+             other.line == record.cause_line;
+    };
+    if (std::any_of(breaks.begin(), breaks.end(), is_cause)) out.back().severity = Severity::kNote;
   }
-  for (const SkipModel& skip : run.model().skips)
-    // The recompile limit is told by its own station.
-    if (skip.reason_id != "SB505") out.push_back(skip_finding(run, skip));
+  for (const SkipModel& skip : run.model().skips) {
+    // What led to the skip has a record that says more.
+    auto tells = [&](const InternalErrorModel& error) { return error.reason_id == skip.reason_id; };
+    const auto& errors = run.model().internal_errors;
+    if (std::none_of(errors.begin(), errors.end(), tells)) out.push_back(skip_finding(run, skip));
+  }
   return out;
 }
 

@@ -1,5 +1,4 @@
-// Station 3: kernels - slower than NumPy, replays, what was not fused, a cache that cannot be used. And
-// defects of ours.
+// Station 3: kernels - slower than NumPy, replays, what was not fused, a cache that cannot be used.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +14,7 @@ constexpr double kSlower = 0.95;   // below this the difference is more than noi
 constexpr double kNoticeable = 1;  // milliseconds over the whole run
 
 Finding slower_finding(const FunctionRow& row) {
-  Finding finding;
-  finding.station = "kernels";
-  finding.id = "slower_than_numpy";
-  finding.function = row.function;
-  finding.file = row.file;
-  finding.line = row.line;
+  Finding finding = finding_at(row, Station::kernels, "slower_than_numpy", Severity::kWarning);
   finding.what = fmt::format("Slower than plain NumPy ({:.2f}x)", row.speedup());
   finding.why =
       "The arrays are so small, or the breaks so many, that calling costs more than computing saves.";
@@ -35,13 +29,8 @@ Finding slower_finding(const FunctionRow& row) {
 }
 
 Finding replay_finding(const ReplayModel& replay) {
-  Finding finding;
-  finding.station = "kernels";
-  finding.id = "replay";
-  finding.severity = replay.count >= kManyReplays ? Severity::kWarning : Severity::kNote;
-  finding.function = replay.function;
-  finding.file = replay.file;
-  finding.line = replay.line;
+  Finding finding = finding_at(replay, Station::kernels, "replay",
+                               replay.count >= kManyReplays ? Severity::kWarning : Severity::kNote);
   finding.what = fmt::format("Ran again under NumPy {}", count_of(replay.count, "time"));
   finding.why =
       fmt::format("The kernel saw: {}. NumPy runs the graph once more so that its warnings are exact.",
@@ -57,13 +46,10 @@ std::vector<Finding> unfused_findings(const TraceModel& model) {
   std::map<std::string, Finding> by_function;
   for (const FusionModel& fusion : model.fusions) {
     if (fusion.fused) continue;
-    Finding& finding = by_function[fusion.file + ":" + fusion.function];
-    finding.station = "kernels";
-    finding.id = "not_fused";
-    finding.severity = Severity::kNote;
-    finding.function = fusion.function;
-    finding.file = fusion.file;
-    finding.line = fusion.line;
+    Finding& finding = by_function
+                           .try_emplace(fusion.file + ":" + fusion.function,
+                                        finding_at(fusion, Station::kernels, "not_fused", Severity::kNote))
+                           .first->second;
     std::string sentence =
         fmt::format("{} and {}: {} ({})", fusion.producer, fusion.consumer, fusion.sentence, fusion.reason);
     if (std::find(finding.evidence.begin(), finding.evidence.end(), sentence) == finding.evidence.end())
@@ -83,10 +69,7 @@ std::vector<Finding> unfused_findings(const TraceModel& model) {
 }
 
 Finding cache_finding(const NoteModel& note) {
-  Finding finding;
-  finding.station = "kernels";
-  finding.id = "cache";
-  finding.severity = Severity::kNote;
+  Finding finding{.station = Station::kernels, .id = "cache", .severity = Severity::kNote};
   finding.file = note.path;
   finding.what = "The cache or trace directory cannot be used";
   finding.why = note.message;
@@ -103,26 +86,6 @@ std::vector<Finding> examine_kernels(const Explanation& run, const std::vector<F
   for (const ReplayModel& replay : run.model().replays) out.push_back(replay_finding(replay));
   for (Finding& finding : unfused_findings(run.model())) out.push_back(std::move(finding));
   for (const NoteModel& note : run.model().cache_troubles) out.push_back(cache_finding(note));
-  return out;
-}
-
-std::vector<Finding> examine_crashes(const Explanation& run) {
-  std::vector<Finding> out;
-  for (const InternalErrorModel& error : run.model().internal_errors) {
-    Finding finding;
-    finding.station = "crash";
-    finding.id = "SB507";
-    finding.severity = Severity::kError;
-    finding.function = error.function;
-    finding.file = error.file;
-    finding.line = error.line;
-    finding.what = fmt::format("Internal error in {}", error.step);
-    finding.why = error.message;
-    if (!error.artifact.empty()) finding.evidence.push_back(fmt::format("saved: {}", error.artifact));
-    finding.advice.push_back(
-        "Please report it with the saved artifact; the function runs in the interpreter.");
-    out.push_back(std::move(finding));
-  }
   return out;
 }
 

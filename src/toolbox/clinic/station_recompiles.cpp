@@ -60,12 +60,7 @@ void add_once(std::vector<std::string>& into, const std::vector<std::string>& it
 }
 
 Finding recompile_finding(const FrameModel& frame) {
-  Finding finding;
-  finding.station = "recompiles";
-  finding.id = "recompile";
-  finding.function = frame.function;
-  finding.file = frame.file;
-  finding.line = frame.line;
+  Finding finding = finding_at(frame, Station::recompiles, "recompile", Severity::kNote);
   size_t count = 0;
   std::vector<std::string> failures;
   for (const CompileModel& compile : frame.compiles) {
@@ -74,9 +69,10 @@ Finding recompile_finding(const FrameModel& frame) {
     finding.cost_ms += compile.ms;
     for (const RecompileModel& recompile : compile.recompiles) add_once(failures, recompile.failures);
   }
-  finding.severity = count > kWarmUp ? Severity::kWarning : Severity::kNote;
-  finding.what = fmt::format("{} compiled again {}", frame.kind == "resume" ? "Resume function" : "Function",
-                             count_of(static_cast<int64_t>(count), "time"));
+  if (count > kWarmUp) finding.severity = Severity::kWarning;
+  finding.what =
+      fmt::format("{} compiled again {}", frame.kind == FrameKind::kResume ? "Resume function" : "Function",
+                  count_of(static_cast<int64_t>(count), "time"));
   finding.why = count > kWarmUp ? "A guard cannot keep up with the inputs: every new value costs a compile."
                                 : "Warm-up: what changed becomes a symbol and does not cost again.";
   finding.evidence = failures;
@@ -85,13 +81,7 @@ Finding recompile_finding(const FrameModel& frame) {
 }
 
 Finding limit_finding(const LimitModel& limit) {
-  Finding finding;
-  finding.station = "recompiles";
-  finding.id = "SB505";
-  finding.severity = Severity::kError;
-  finding.function = limit.function;
-  finding.file = limit.file;
-  finding.line = limit.line;
+  Finding finding = finding_at(limit, Station::recompiles, limit.reason_id, Severity::kError);
   finding.what = fmt::format("Recompile limit ({}) reached", limit.limit);
   finding.why = "The function runs in the interpreter from now on.";
   finding.evidence = limit.reasons;

@@ -27,7 +27,9 @@ void write_graphs(JsonWriter& json, const Explanation& explanation) {
     json.field("name", graph.name)
         .field("function", item.frame->function)
         .field("compile_id", item.compile->id);
-    json.field("file", item.frame->file).field("line", item.frame->line).field("kind", item.frame->kind);
+    json.field("file", item.frame->file)
+        .field("line", item.frame->line)
+        .field("kind", item.frame->kind ? name_of(*item.frame->kind) : "");
     json.field("compiles", item.frame->compiles.size()).field("op_count", graph.ops.size());
     json.key("ops").begin_array();
     for (const OpModel& op : graph.ops)

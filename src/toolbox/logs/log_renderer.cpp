@@ -22,7 +22,7 @@ ArtifactRender renderer_of(Artifact artifact) {
 }
 
 void learn_frame(const EventRecord& event, RenderContext& context) {
-  if (!event.is("frame_start")) return;
+  if (!event.is(EventId::kFrameStart)) return;
   context.frames[event.compile.frame] = {event.str("function"), event.str("file"), event.integer("line")};
 }
 
@@ -53,7 +53,7 @@ std::vector<LogLine> LogRenderer::render(std::string_view json_line) {
   learn_frame(event, context_);
   bool shown_as_artifact = false;
   for (const ArtifactInfo& artifact : all_artifacts()) {
-    if (!settings_.on(artifact.artifact) || !artifact.fed_by(event.name)) continue;
+    if (!settings_.on(artifact.artifact) || !artifact.fed_by(event)) continue;
     std::string text = renderer_of(artifact.artifact)(event, context_);
     shown_as_artifact = true;
     if (text.empty()) continue;
@@ -62,7 +62,7 @@ std::vector<LogLine> LogRenderer::render(std::string_view json_line) {
     out.back().artifact = std::string(artifact.name);
   }
   for (const ComponentMessage& message : component_messages()) {
-    if (message.event != event.name || message.lowest < settings_.level(message.component)) continue;
+    if (!event.is(message.event) || message.lowest < settings_.level(message.component)) continue;
     // The same news twice helps nobody: the artifact has said it in full.
     if (shown_as_artifact) continue;
     if (auto text = message.render(event, context_))

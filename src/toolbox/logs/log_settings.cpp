@@ -92,17 +92,13 @@ std::string_view level_name(Level level) {
   return "";
 }
 
-bool ArtifactInfo::fed_by(std::string_view event) const {
-  std::string_view rest = events;
-  while (!rest.empty()) {
-    size_t blank = std::min(rest.find(' '), rest.size());
-    if (rest.substr(0, blank) == event) return true;
-    rest.remove_prefix(std::min(blank + 1, rest.size()));
-  }
-  return false;
+bool ArtifactInfo::fed_by(const EventRecord& event) const {
+  return std::any_of(events.begin(), events.end(), [&](EventId id) { return event.is(id); });
 }
 
 const std::vector<ArtifactInfo>& all_artifacts() {
+  using enum EventId;
+  const auto events = [](auto... ids) { return std::vector<EventId>{ids...}; };
   static const std::vector<ArtifactInfo> table = {
 #define SUTURE_ARTIFACT(name, component, off_by_default, events, help) \
   {Artifact::name, #name, #component, off_by_default, events, help},
@@ -135,17 +131,11 @@ std::vector<std::string> LogSettings::artifacts() const {
 std::vector<std::string> LogSettings::events() const {
   std::set<std::string> wanted;
   for (const ComponentMessage& message : component_messages())
-    if (message.lowest >= level(message.component)) wanted.emplace(message.event);
-  for (Artifact artifact : artifacts_) {
-    std::string_view rest = info(artifact).events;
-    while (!rest.empty()) {
-      size_t blank = std::min(rest.find(' '), rest.size());
-      wanted.emplace(rest.substr(0, blank));
-      rest.remove_prefix(std::min(blank + 1, rest.size()));
-    }
-  }
+    if (message.lowest >= level(message.component)) wanted.emplace(suture::info(message.event).name);
+  for (Artifact artifact : artifacts_)
+    for (EventId event : info(artifact).events) wanted.emplace(suture::info(event).name);
   // Names of functions come from here; every record carries one.
-  if (!artifacts_.empty()) wanted.emplace("frame_start");
+  if (!artifacts_.empty()) wanted.emplace(suture::info(EventId::kFrameStart).name);
   return {wanted.begin(), wanted.end()};
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "toolbox/model/event_record.h"
 
 namespace suture::toolbox {
 
@@ -29,8 +30,9 @@ struct ArtifactInfo {
   Artifact artifact;
   std::string_view name, component;
   bool off_by_default;
-  std::string_view events, help;
-  bool fed_by(std::string_view event) const;
+  std::vector<EventId> events;
+  std::string_view help;
+  bool fed_by(const EventRecord& event) const;
 };
 const std::vector<ArtifactInfo>& all_artifacts();
 const ArtifactInfo& info(Artifact artifact);

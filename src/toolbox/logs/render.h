@@ -34,7 +34,8 @@ struct RenderContext {
 
 // Messages of components: one line per event at a level.
 struct ComponentMessage {
-  std::string_view event, component;
+  EventId event;
+  std::string_view component;
   Level lowest;  // level of the message; some are raised per event
   std::optional<std::string> (*render)(const EventRecord& event, RenderContext& context);
 };

@@ -22,7 +22,7 @@ std::string kernel_times(const EventRecord& event) {
 }  // namespace
 
 std::string render_compile_times(const EventRecord& event, RenderContext& context) {
-  if (event.is("kernel_compiled")) return kernel_times(event);
+  if (event.is(EventId::kKernelCompiled)) return kernel_times(event);
   std::string out = fmt::format("Compile Times of {}, entry {}: {:.1f} ms", context.frame_of(event).str(),
                                 event.integer("entry"), event.number("ms"));
   for (const auto& [phase, ms] : event.dict("phases")) out += fmt::format("\n  {:<18}{:>9.2f} ms", phase, ms);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/logs/render.h"
+#include "trace/severity.h"
 
 namespace suture::toolbox {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 using Text = std::optional<std::string>;
 
 // A function without array work is not worth a warning: there is nothing to gain and nothing to fix.
-bool nothing_to_do(const EventRecord& event) { return event.str("reason_id") == "SB502"; }
+bool nothing_to_do(const EventRecord& event) { return event.str("severity") == name_of(Severity::kNote); }
 
 std::string skip_sentence(const EventRecord& event) {
   return fmt::format("{} ({}:{}) runs in the interpreter: {} ({}). {}", event.str("function"),
@@ -81,19 +82,19 @@ Text replay(const EventRecord& event, RenderContext& context) { return render_re
 
 const std::vector<ComponentMessage>& component_messages() {
   static const std::vector<ComponentMessage> table = {
-      {"frame_skipped", "capture", Level::kWarning, skipped},
-      {"frame_skipped", "capture", Level::kInfo, skipped_quietly},
-      {"recompile_limit", "runtime", Level::kWarning, limit_reached},
-      {"internal_error", "capture", Level::kError, internal_error},
-      {"cache_trouble", "cache", Level::kWarning, cache_trouble},
-      {"frame_start", "capture", Level::kInfo, frame_start},
-      {"frame_done", "capture", Level::kInfo, frame_done},
-      {"recompile", "runtime", Level::kInfo, recompiling},
-      {"replay", "runtime", Level::kInfo, replay},
-      {"kernel_compiled", "toolchain", Level::kInfo, kernel_compiled},
-      {"kernel_source", "codegen", Level::kInfo, kernel_source},
-      {"pass_done", "passes", Level::kDebug, pass_done},
-      {"fusion_decision", "schedule", Level::kDebug, fusion},
+      {EventId::kFrameSkipped, "capture", Level::kWarning, skipped},
+      {EventId::kFrameSkipped, "capture", Level::kInfo, skipped_quietly},
+      {EventId::kRecompileLimit, "runtime", Level::kWarning, limit_reached},
+      {EventId::kInternalError, "capture", Level::kError, internal_error},
+      {EventId::kCacheTrouble, "cache", Level::kWarning, cache_trouble},
+      {EventId::kFrameStart, "capture", Level::kInfo, frame_start},
+      {EventId::kFrameDone, "capture", Level::kInfo, frame_done},
+      {EventId::kRecompile, "runtime", Level::kInfo, recompiling},
+      {EventId::kReplay, "runtime", Level::kInfo, replay},
+      {EventId::kKernelCompiled, "toolchain", Level::kInfo, kernel_compiled},
+      {EventId::kKernelSource, "codegen", Level::kInfo, kernel_source},
+      {EventId::kPassDone, "passes", Level::kDebug, pass_done},
+      {EventId::kFusionDecision, "schedule", Level::kDebug, fusion},
   };
   return table;
 }

@@ -34,7 +34,7 @@ std::string details(const EventRecord& event, const RenderContext& context) {
 }  // namespace
 
 std::string render_graph_breaks(const EventRecord& event, RenderContext& context) {
-  bool skipped = event.is("frame_skipped");
+  bool skipped = event.is(EventId::kFrameSkipped);
   std::string where = place(event.str("file"), event.integer("line"));
   int times = ++context.seen[break_key(event)];
   if (times > 1) {

@@ -18,7 +18,7 @@ std::string bullets(const std::vector<std::string>& items) {
 
 std::string recompile_text(const EventRecord& event, const std::vector<std::string>& failures) {
   std::string where = place(event.str("file"), event.integer("line"));
-  if (event.is("recompile_limit"))
+  if (event.is(EventId::kRecompileLimit))
     return fmt::format(
         "Recompile limit ({}) reached for function {} in {}; it runs in the interpreter from now on\n    "
         "reasons:{}\n"

@@ -63,7 +63,10 @@ CompileId parse_compile_id(std::string_view text) {
 }
 
 void read_envelope(EventRecord& record, std::string_view key, const element& json) {
-  if (key == "event") record.name = as_text(json);
+  if (key == "event") {
+    record.name = as_text(json);
+    record.event = event_named(record.name);
+  }
   if (key == "time") record.time = as_number(json);
   std::string_view id;
   if (key == "compile_id" && json.get(id) == simdjson::SUCCESS) {

@@ -1,6 +1,7 @@
 // EventRecord: one event as the toolbox reads it, from a line of JSON. Unknown events and fields are kept.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,13 +13,14 @@
 namespace suture::toolbox {
 
 struct EventRecord {
-  std::string name;  // "graph_break"
+  std::string name;              // "graph_break"; "" in the header line of a trace file
+  std::optional<EventId> event;  // none for events this version does not know
   CompileId compile;
   std::string id;  // "0/1", or "" outside every frame
   double time = 0;
   std::vector<std::pair<std::string, EventValue>> fields;
 
-  bool is(std::string_view event) const { return name == event; }
+  bool is(EventId wanted) const { return event == wanted; }
   const EventValue* find(std::string_view field) const;
   // Missing fields and fields of another type read as empty, 0 or false: a reader of foreign lines must not
   // trust them.

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/json_writer.h"
+#include "base/utf8.h"
 
 namespace suture::toolbox {
 namespace {

@@ -50,6 +50,21 @@ KernelBuild read_build(const EventRecord& event) {
   return build;
 }
 
+BytecodeModel read_bytecode(const EventRecord& event) {
+  return {event.str("name"),
+          event.str("file"),
+          event.integer("line"),
+          event.integer("instructions"),
+          event.integer("transformed"),
+          event.flag("loop"),
+          event.list("continuations")};
+}
+
+// Lines of other writers may have none.
+Severity severity_of(const EventRecord& event) {
+  return severity_named(event.str("severity")).value_or(Severity::kWarning);
+}
+
 RecompileModel read_recompile(const EventRecord& event) {
   return {event.str("function"), event.str("file"), event.integer("line"), event.list("failures"),
           event.list("failures_verbose")};
@@ -73,13 +88,14 @@ const FrameModel* TraceModel::find_frame(int frame) const {
 FrameModel& TraceModel::frame_of(const EventRecord& event) {
   auto& frame = find_or_add(frames, [&](const FrameModel& f) { return f.frame == event.compile.frame; });
   frame.frame = event.compile.frame;
-  bool names_frame = event.is("frame_start") || event.is("frame_done") || event.is("recompile");
+  bool names_frame =
+      event.is(EventId::kFrameStart) || event.is(EventId::kFrameDone) || event.is(EventId::kRecompile);
   if (names_frame) {
     frame.function = event.str("function");
     frame.file = event.str("file");
     frame.line = event.integer("line");
   }
-  if (event.is("frame_start")) frame.kind = event.str("kind");
+  if (event.is(EventId::kFrameStart)) frame.kind = frame_kind_named(event.str("kind"));
   return frame;
 }
 
@@ -101,6 +117,10 @@ void TraceModel::add_break(const EventRecord& event) {
   std::string function = frame_of(event).function;
   if (record.hits == 0) record.function = function;
   record.reason_id = event.str("reason_id");
+  record.severity = severity_of(event);
+  record.cause_id = event.str("cause_id");
+  record.cause_file = event.str("cause_file");
+  record.cause_line = event.integer("cause_line");
   record.reason = event.str("reason");
   record.explanation = event.str("explanation");
   record.hints = event.list("hints");
@@ -124,6 +144,8 @@ void TraceModel::add_skip(const EventRecord& event) {
   ++skip.hits;
   skip.function = event.str("function");
   skip.reason_id = event.str("reason_id");
+  skip.station = event.str("station");
+  skip.severity = severity_of(event);
   skip.reason = event.str("reason");
   skip.explanation = event.str("explanation");
   skip.hints = event.list("hints");
@@ -132,15 +154,17 @@ void TraceModel::add_skip(const EventRecord& event) {
 }
 
 void TraceModel::add_compile_part(const EventRecord& event) {
-  if (event.is("frame_start")) compile_of(event);
-  if (event.is("graph_captured")) compile_of(event).graph = read_graph(event);
-  if (event.is("guards_built")) compile_of(event).guards = read_guards(event);
-  if (event.is("kernel_source")) compile_of(event).kernels = read_kernels(event, frame_of(event).function);
-  if (event.is("kernel_compiled")) compile_of(event).builds.push_back(read_build(event));
-  if (event.is("recompile")) compile_of(event).recompiles = {read_recompile(event)};
-  if (event.is("dynamic") && event.str("why") != "fact")
+  if (event.is(EventId::kFrameStart)) compile_of(event);
+  if (event.is(EventId::kGraphCaptured)) compile_of(event).graph = read_graph(event);
+  if (event.is(EventId::kGuardsBuilt)) compile_of(event).guards = read_guards(event);
+  if (event.is(EventId::kKernelSource))
+    compile_of(event).kernels = read_kernels(event, frame_of(event).function);
+  if (event.is(EventId::kKernelCompiled)) compile_of(event).builds.push_back(read_build(event));
+  if (event.is(EventId::kOutputBytecode)) compile_of(event).bytecode = read_bytecode(event);
+  if (event.is(EventId::kRecompile)) compile_of(event).recompiles = {read_recompile(event)};
+  if (event.is(EventId::kDynamic) && event.str("why") != "fact")
     symbols.push_back({event.str("symbol"), event.str("source"), event.str("why")});
-  if (!event.is("frame_done")) return;
+  if (!event.is(EventId::kFrameDone)) return;
   CompileModel& compile = compile_of(event);
   compile.ms = event.number("ms");
   compile.phases = event.dict("phases");
@@ -151,17 +175,18 @@ void TraceModel::add_trouble(const EventRecord& event) {
   const FrameModel* frame = find_frame(event.compile.frame);
   std::string file = frame ? frame->file : "";
   int64_t line = frame ? frame->line : 0;
-  if (event.is("recompile_limit"))
-    limits.push_back({event.str("function"), event.str("file"), event.integer("line"), event.integer("limit"),
-                      event.list("reasons")});
-  if (event.is("internal_error"))
-    internal_errors.push_back(
-        {event.str("function"), event.str("step"), event.str("message"), event.str("artifact"), file, line});
-  if (event.is("cache_trouble")) cache_troubles.push_back({event.str("path"), event.str("message")});
-  if (event.is("fusion_decision"))
+  if (event.is(EventId::kRecompileLimit))
+    limits.push_back({event.str("function"), event.str("file"), event.str("reason_id"), event.integer("line"),
+                      event.integer("limit"), event.list("reasons")});
+  if (event.is(EventId::kInternalError))
+    internal_errors.push_back({event.str("function"), event.str("file"), event.str("reason_id"),
+                               event.str("step"), event.str("message"), event.str("artifact"),
+                               event.integer("line")});
+  if (event.is(EventId::kCacheTrouble)) cache_troubles.push_back({event.str("path"), event.str("message")});
+  if (event.is(EventId::kFusionDecision))
     fusions.push_back({frame ? frame->function : "", file, event.str("producer"), event.str("consumer"),
                        event.str("reason"), event.str("sentence"), line, event.flag("fused")});
-  if (!event.is("replay")) return;
+  if (!event.is(EventId::kReplay)) return;
   auto& replay = find_or_add(replays, [&](const ReplayModel& r) {
     return r.graph == event.str("graph") && r.conditions == event.str("conditions");
   });
@@ -170,8 +195,8 @@ void TraceModel::add_trouble(const EventRecord& event) {
 }
 
 void TraceModel::add(const EventRecord& event) {
-  if (event.is("graph_break")) return add_break(event);
-  if (event.is("frame_skipped")) return add_skip(event);
+  if (event.is(EventId::kGraphBreak)) return add_break(event);
+  if (event.is(EventId::kFrameSkipped)) return add_skip(event);
   add_compile_part(event);
   add_trouble(event);
 }

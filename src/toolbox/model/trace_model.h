@@ -10,12 +10,15 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "toolbox/model/event_record.h"
+#include "trace/frame_kind.h"
+#include "trace/severity.h"
 
 namespace suture::toolbox {
 
@@ -52,6 +55,14 @@ struct RecompileModel {
   std::vector<std::string> failures, failures_verbose;
 };
 
+struct BytecodeModel {  // output_bytecode
+  std::string name, file;
+  int64_t line = 0;  // of the break or loop; 0: the function returns and only writes back what it changed
+  int64_t instructions = 0, transformed = 0;
+  bool loop = false;
+  std::vector<std::string> continuations;  // names of resume and iteration functions
+};
+
 struct CompileModel {
   std::string id;  // "0/1"
   int number = 0;
@@ -59,6 +70,7 @@ struct CompileModel {
   std::vector<GuardModel> guards;
   std::vector<KernelModel> kernels;
   std::vector<KernelBuild> builds;
+  std::optional<BytecodeModel> bytecode;   // when Python runs a transformed function
   std::vector<RecompileModel> recompiles;  // at most one: why this compile happened
   double ms = 0;
   std::vector<std::pair<std::string, double>> phases;
@@ -68,7 +80,8 @@ struct CompileModel {
 
 struct FrameModel {
   int frame = -1;
-  std::string function, file, kind;
+  std::string function, file;
+  std::optional<FrameKind> kind;
   int64_t line = 0;
   std::vector<CompileModel> compiles;
   std::string place() const { return file + ":" + std::to_string(line); }
@@ -76,6 +89,9 @@ struct FrameModel {
 
 struct BreakModel {
   std::string reason_id, reason, explanation, file, function, resume;
+  Severity severity = Severity::kWarning;
+  std::string cause_id, cause_file;  // of the break that made this one necessary
+  int64_t cause_line = 0;
   std::vector<std::string> hints;
   int64_t line = 0, column = -1, end_column = -1;
   int64_t hits = 0;  // compiles that met it
@@ -83,19 +99,20 @@ struct BreakModel {
 };
 
 struct SkipModel {
-  std::string function, reason_id, reason, explanation, file;
+  std::string function, reason_id, station, reason, explanation, file;
+  Severity severity = Severity::kWarning;
   std::vector<std::string> hints;
   int64_t line = 0, hits = 0;
 };
 
 struct LimitModel {
-  std::string function, file;
+  std::string function, file, reason_id;
   int64_t line = 0, limit = 0;
   std::vector<std::string> reasons;
 };
 
 struct InternalErrorModel {
-  std::string function, step, message, artifact, file;
+  std::string function, file, reason_id, step, message, artifact;
   int64_t line = 0;
 };
 

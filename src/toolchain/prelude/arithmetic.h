@@ -128,8 +128,7 @@ SUTURE_INLINE T op_fmin(T a, T b) {
     return smaller;
 }
 
-// --- logic, bits, predicates
-// --------------------------------------------------------------------------------------------------
+// --- logic, bits, predicates -------------------------------------------------------------------------------
 template <class T>
 SUTURE_INLINE bool op_truth(T a) {
   return a != 0;
@@ -193,8 +192,7 @@ SUTURE_INLINE bool op_isfinite(T) {
 SUTURE_INLINE bool op_signbit(double a) { return __builtin_bit_cast(int64_t, a) < 0; }
 SUTURE_INLINE bool op_signbit(float a) { return __builtin_bit_cast(int32_t, a) < 0; }
 
-// --- rounding
-// -------------------------------------------------------------------------------------------------------------------
+// --- rounding ----------------------------------------------------------------------------------------------
 #define SUTURE_ROUNDING(name, builtin)                        \
   SUTURE_INLINE double name(double a) { return builtin(a); }  \
   SUTURE_INLINE float name(float a) { return builtin##f(a); } \
@@ -208,8 +206,7 @@ SUTURE_ROUNDING(op_trunc, __builtin_trunc)
 SUTURE_ROUNDING(op_rint, __builtin_rint)
 #undef SUTURE_ROUNDING
 
-// --- checked forms: integer scalars, whose overflow NumPy reports
-// -----------------------------------------------------------------
+// --- checked forms: integer scalars, whose overflow NumPy reports ------------------------------------------
 template <class T>
 SUTURE_INLINE T op_add_checked(T a, T b, uint32_t& status) {
   T result;
@@ -251,8 +248,7 @@ SUTURE_INLINE T op_shr_checked(T a, T b, uint32_t& status) {
   return op_shr(a, b);
 }
 
-// --- symbolic sizes and Python ints: floor division and modulo with Python's signs
-// -------------------------------------------------
+// --- symbolic sizes and Python ints: floor division and modulo with Python's signs -------------------------
 SUTURE_INLINE int64_t sym_floordiv(int64_t a, int64_t b) {
   const int64_t quotient = a / b;
   return quotient - int64_t(a % b != 0 && (a < 0) != (b < 0));

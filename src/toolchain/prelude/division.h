@@ -1,7 +1,6 @@
 // Floor division, remainder and fmod, integer and floating, and integer powers.
 
-// --- integers
-// ---------------------------------------------------------------------------------------------------------------
+// --- integers ----------------------------------------------------------------------------------------------
 // Up to 32 bits the quotient is taken in double, which vectorises and is exact after truncation: a quotient
 // that is no integer differs from the nearest one by at least 1/|b|, while its rounding error is below |a/b|
 // * 2**-53 < 1/|b|.
@@ -77,8 +76,7 @@ SUTURE_INLINE T op_pow_checked(T base, T exponent, uint32_t& status) {
   return result;
 }
 
-// --- floating point
-// -------------------------------------------------------------------------------------------------------------
+// --- floating point ----------------------------------------------------------------------------------------
 extern "C" double fmod(double, double) noexcept;
 extern "C" float fmodf(float, float) noexcept;
 SUTURE_INLINE double op_fmod(double a, double b) { return fmod(a, b); }

@@ -112,8 +112,7 @@ SUTURE_INLINE vd log1p_of(vd x) {
   return result;
 }
 
-// --- inverse hyperbolic
-// --------------------------------------------------------------------------------------------------------
+// --- inverse hyperbolic ------------------------------------------------------------------------------------
 // sqrt(t + t_lo), t >= 0
 SUTURE_INLINE double_double square_root(double_double t) {
   const vd root = vsqrt(t.hi);

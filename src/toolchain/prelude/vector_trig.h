@@ -96,8 +96,7 @@ SUTURE_INLINE vd tan_of(vd x) {
   return result;
 }
 
-// --- atan, atan2
-// -----------------------------------------------------------------------------------------------------------------
+// --- atan, atan2 -------------------------------------------------------------------------------------------
 // atan(n / d) for n, d >= 0: the quotient is brought below tan(pi/8) by subtracting pi/4 or pi/2, then
 // atan t = t + t^3 P(t^2). The quotient keeps its rounding error.
 struct angle_of_quotient {
@@ -162,8 +161,7 @@ SUTURE_INLINE vd atan2_of(vd y, vd x) {
   return result;
 }
 
-// --- asin, acos
-// --------------------------------------------------------------------------------------------------------------------
+// --- asin, acos --------------------------------------------------------------------------------------------
 // asin s = s + s^3 P(s^2) up to 1/2; beyond it pi/2 - 2 asin(sqrt((1 - |x|) / 2)). Outside [-1, 1] the square
 // root is NaN and raises invalid.
 struct arc {

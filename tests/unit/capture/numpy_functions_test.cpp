@@ -136,9 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Contractions, NumpyExpression,
                                            Case{"np.dot(x[0], x[1])", {"slice", "slice", "dot"}}),
                          name_of_case);
 
-// --- what NumPy runs itself
-// ----------------------------------------------------------------------------------------------------
-
+// --- what NumPy runs itself --------------------------------------------------------------------------------
 struct Refused {
   const char* expression;
   const char* code;
@@ -177,9 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"np.sqrt((y > 0))", "SB202", "float16"}, Refused{"y.flat", "SB304", "flat"}),
     name_of_refusal);
 
-// --- out= and writes
-// --------------------------------------------------------------------------------------------------------------
-
+// --- out= and writes ---------------------------------------------------------------------------------------
 using NumpyWrites = CaptureFixture;
 
 TEST_F(NumpyWrites, out_is_a_store_and_the_result_is_out_itself) {

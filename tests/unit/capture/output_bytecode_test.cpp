@@ -49,7 +49,7 @@ TEST(OutputBytecode, ADataDependentBranchJumpsInPythonAndResumesOnBothSides) {
   EXPECT_EQ(emitted->code.resume_names,
             (std::vector<std::string>{"__resume_at_" + std::to_string(b.offset(jump + 1)) + "_2",
                                       "__resume_at_" + std::to_string(b.offset(taken)) + "_3"}));
-  EXPECT_EQ(emitted->kinds, (std::vector<std::string>{"resume", "resume"}));
+  EXPECT_EQ(emitted->kinds, (std::vector{FrameKind::kResume, FrameKind::kResume}));
   EXPECT_EQ(parameters(emitted->made[0].get()), (std::vector<std::string>{"n", "y"}));
   EXPECT_EQ(parameters(emitted->made[1].get()), (std::vector<std::string>{"n", "y"}));
   EXPECT_EQ(parameters(emitted->code.function.get()), (std::vector<std::string>{"x", "n"}));
@@ -301,9 +301,7 @@ TEST(OutputBytecode, SymbolicIntsAreComputedFromTheSizesTheyAreBoundTo) {
   EXPECT_EQ(called(*emitted, "(x,)", space.get()), "(5, 22)");
 }
 
-// --- loops
-// -------------------------------------------------------------------------------------------------------------
-
+// --- loops -------------------------------------------------------------------------------------------------
 TEST(OutputLoop, TheLoopStaysAndItsBodyIsOneFunctionPerIteration) {
   PyRef space = run_python(R"(
 def f(items, scale):
@@ -322,7 +320,7 @@ def f(items, scale):
             {{b.local("total"), b.integer(0)}, {b.local("scale"), b.argument("scale")}});
   auto emitted = emit(b);
   ASSERT_TRUE(emitted.ok()) << emitted.error().message;
-  EXPECT_EQ(emitted->kinds[0], "iteration");
+  EXPECT_EQ(emitted->kinds[0], FrameKind::kIteration);
   EXPECT_EQ(parameters(emitted->made[0].get()), (std::vector<std::string>{"item", "scale", "total"}));
   PyView space_dict = space.get();
   EXPECT_EQ(called(*emitted, "([1, 2, 3, 4], 10)", space_dict), "('all', 70)");
@@ -388,9 +386,7 @@ TEST(OutputLoop, FunctionsMadeInDifferentIterationsShareTheVariablesOfTheFrame) 
   EXPECT_EQ(called(*emitted, "([1, 2, 3],)", space.get()), "[3, 3, 3]");
 }
 
-// --- refusals
-// ------------------------------------------------------------------------------------------------------------
-
+// --- refusals ----------------------------------------------------------------------------------------------
 TEST(OutputBytecode, CodeThatLooksAtItsOwnFrameIsRefused) {
   PyRef space = run_python("def f(g):\n    g()\n    return locals()\n");
   CaptureBuilder b(PyRef::borrow(item(space.get(), "f")));

@@ -95,12 +95,12 @@ struct CaptureBuilder {
 struct Emitted {
   OutputCode code;
   std::vector<PyRef> made;
-  std::vector<std::string> kinds;
+  std::vector<FrameKind> kinds;
 };
 
 inline Result<Emitted> emit(const CaptureBuilder& builder, PyView graph = nullptr) {
   Emitted out;
-  MakeCallable keep = [&](PyRef function, const std::string& kind) -> Result<PyRef> {
+  MakeCallable keep = [&](PyRef function, FrameKind kind) -> Result<PyRef> {
     out.made.push_back(function);
     out.kinds.push_back(kind);
     return function;

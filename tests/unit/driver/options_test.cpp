@@ -41,14 +41,14 @@ TEST(Options, keep_the_default_and_tell_when_the_environment_is_wrong) {
   EXPECT_EQ(options.number("recompile_limit"), 8);
   ASSERT_EQ(options.problems().size(), 1u);
   EXPECT_EQ(options.problems()[0],
-            "SUTURE_RECOMPILE_LIMIT: option 'recompile_limit' is an int; 'many' is not a number; using 8");
+            "SUTURE_RECOMPILE_LIMIT: using '8'; option 'recompile_limit' is an int; 'many' is not a number");
 }
 
 TEST(Options, name_the_nearest_option_for_an_unknown_one) {
   Options options;
   const Status status = options.set("recompile_limits", "4");
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message, "unknown option 'recompile_limits'. Did you mean 'recompile_limit'?");
+  EXPECT_EQ(status.error().message, "no option is named 'recompile_limits'; did you mean 'recompile_limit'?");
 }
 
 TEST(Options, refuse_values_of_the_wrong_type_and_keep_the_old_one) {
@@ -59,6 +59,81 @@ TEST(Options, refuse_values_of_the_wrong_type_and_keep_the_old_one) {
   EXPECT_EQ(options.number("max_unroll"), 64);
   EXPECT_TRUE(options.set("disable", "ON").ok());
   EXPECT_TRUE(options.flag("disable"));
+}
+
+std::string refusal(const char* option, const char* value) {
+  Options options;
+  const std::string before = options.text(option);
+  const Status status = options.set(option, value);
+  EXPECT_EQ(options.text(option), before);
+  return status.ok() ? "" : status.error().message;
+}
+
+TEST(Options, refuse_values_outside_their_domain_and_say_what_is_allowed) {
+  EXPECT_EQ(refusal("toolchain", "nonsense"),
+            "option 'toolchain' cannot be 'nonsense'; allowed: auto, clang, subprocess");
+  EXPECT_EQ(refusal("toolchain", "clan"),
+            "option 'toolchain' cannot be 'clan'; allowed: auto, clang, subprocess; did you mean 'clang'?");
+  EXPECT_EQ(refusal("numerics", ""), "option 'numerics' cannot be ''; allowed: exact, fast");
+  EXPECT_EQ(refusal("recompile_limit", "-3"),
+            "option 'recompile_limit' cannot be -3; allowed: 1 to 2147483647");
+  EXPECT_EQ(refusal("recompile_limit", "0"),
+            "option 'recompile_limit' cannot be 0; allowed: 1 to 2147483647");
+  EXPECT_EQ(refusal("max_unroll", "99999999999999999999"),
+            "option 'max_unroll' cannot be 99999999999999999999; allowed: 0 to 2147483647");
+  EXPECT_EQ(refusal("logs_format", "colourful"),
+            "option 'logs_format' cannot be 'colourful'; allowed: '', compact, a text with '%('");
+}
+
+TEST(Options, refuse_passes_that_do_not_exist_or_cannot_be_skipped) {
+  const std::string allowed =
+      "; allowed: a comma list of fold_casts, fold_constants, simplify_views, common_subexpressions, "
+      "eliminate_dead_nodes, or name:occurrence";
+  EXPECT_EQ(refusal("skip_passes", "x"),
+            "option 'skip_passes' cannot be 'x': no pass is named 'x'" + allowed);
+  EXPECT_EQ(
+      refusal("skip_passes", "fold_casts,fold_cats"),
+      "option 'skip_passes' cannot be 'fold_casts,fold_cats': no pass is named 'fold_cats'; did you mean "
+      "'fold_casts'?" +
+          allowed);
+  EXPECT_EQ(refusal("skip_passes", "decompose"),
+            "option 'skip_passes' cannot be 'decompose': pass 'decompose' is required and cannot be skipped" +
+                allowed);
+  EXPECT_EQ(refusal("skip_passes", "fold_casts:2"),
+            "option 'skip_passes' cannot be 'fold_casts:2': 'fold_casts:2' does not name an occurrence; "
+            "'fold_casts' runs 1 time" +
+                allowed);
+}
+
+TEST(Options, take_every_value_of_their_domain) {
+  Options options;
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"toolchain", "subprocess"},
+                                                        {"numerics", "fast"},
+                                                        {"recompile_limit", "1"},
+                                                        {"max_unroll", "0"},
+                                                        {"logs_format", "compact"},
+                                                        {"logs_format", "%(message)s"},
+                                                        {"logs_format", ""},
+                                                        {"skip_passes", ""},
+                                                        {"skip_passes", "fold_casts,simplify_views:1"},
+                                                        {"cache_dir", "anything at all"}}) {
+    EXPECT_TRUE(options.set(name, value).ok()) << name;
+    EXPECT_EQ(options.text(name), value);
+  }
+}
+
+TEST(Options, hold_defaults_that_are_allowed) {
+  for (const OptionInfo& option : all_options())
+    EXPECT_TRUE(Options().set(option.name, std::string(option.default_text)).ok()) << option.name;
+}
+
+TEST(Options, read_an_empty_variable_as_unset) {
+  Environment fusion("SUTURE_FUSION", ""), limit("SUTURE_RECOMPILE_LIMIT", "");
+  Options options;
+  EXPECT_TRUE(options.flag("fusion"));
+  EXPECT_EQ(options.number("recompile_limit"), 8);
+  EXPECT_TRUE(options.problems().empty());
 }
 
 }  // namespace

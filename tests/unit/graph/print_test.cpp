@@ -120,12 +120,11 @@ TEST(GraphText, whatever_parses_can_be_judged_and_what_is_lawful_can_be_printed)
 TEST(GraphJson, holds_nodes_types_and_places) {
   Result<Graph> graph = parse_graph(kText);
   std::string json = to_json(*graph);
-  EXPECT_NE(json.find("\"op_count\": 3"), std::string::npos) << json;
-  EXPECT_NE(
-      json.find("\"name\": \"sum\", \"op\": \"sum\", \"target\": \"ndarray.sum\", \"operands\": [\"sin\"]"),
-      std::string::npos)
+  EXPECT_NE(json.find("\"op_count\":3"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"name\":\"sum\",\"op\":\"sum\",\"target\":\"ndarray.sum\",\"operands\":[\"sin\"]"),
+            std::string::npos)
       << json;
-  EXPECT_NE(json.find("\"shape\": [\"s0\", \"48\"]"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"shape\":[\"s0\",\"48\"]"), std::string::npos) << json;
 }
 
 }  // namespace

@@ -15,9 +15,7 @@ using namespace test;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// --- golden forms
-// ------------------------------------------------------------------------------------------------------
-
+// --- golden forms ------------------------------------------------------------------------------------------
 TEST(Decompose, DividesTheSumOfFloat32InFloat64BecauseTheCountIsAStrongScalar) {
   expect_rewrites(decompose, captured(R"(
     x = placeholder() : f32[4, 8]
@@ -187,9 +185,7 @@ TEST(Decompose, SquaresPythonFloatsByMultiplicationAndReportsOverflow) {
   EXPECT_NE(lines_of(graph).find("floordiv("), std::string::npos) << lines_of(graph);
 }
 
-// --- values, by the reference interpreter
-// ----------------------------------------------------------------------------------
-
+// --- values, by the reference interpreter ------------------------------------------------------------------
 template <class T>
 std::vector<T> values_of(Graph graph, std::vector<std::vector<T>> inputs, DType dtype) {
   const auto reports = run_pipeline(graph, {});

@@ -27,7 +27,7 @@ class CodeCaches : public ::testing::Test {
   void define(const std::string& source) {
     names = testing::run_python(source);
     auto owned = std::make_unique<CodeCache>(
-        [this](CodeCache&, const FrameInput& input) { return compile(input); }, 7, "function");
+        [this](CodeCache&, const FrameInput& input) { return compile(input); }, 7);
     cache = owned.get();
     PyDict_SetItemString(names.get(), "c",
                          make_jit_callable(testing::item(names.get(), "f"), std::move(owned)).get());

@@ -91,13 +91,29 @@ TEST_F(OutputMemory, arrays_can_be_resized_both_ways_and_keep_their_values) {
   }
 }
 
+// Two arrays of a size at once, filled to the last element: were a block too small, one would run into the other, or into
+// the header of the next.
 TEST_F(OutputMemory, every_size_fits_its_block) {
-  for (int64_t count = 8192; count <= 8388608; count = count * 9 / 8 + 1) {
+  auto filled = [](int64_t count, double value) {
     PyRef array = doubles(count);
-    std::fill_n(static_cast<double*>(array_data(array.get())), count, 1.0);
+    std::fill_n(static_cast<double*>(array_data(array.get())), count, value);
+    return array;
+  };
+  auto holds = [](const PyRef& array, int64_t count, double value) {
+    const auto* data = static_cast<const double*>(array_data(array.get()));
+    return std::all_of(data, data + count, [value](double each) { return each == value; });
+  };
+  for (int64_t count = 8192; count <= 8388608;
+       count = count == 8388608 ? count + 1 : std::min<int64_t>(count * 9 / 8 + 1, 8388608)) {
+    PyRef first = filled(count, 1.0), second = filled(count, 2.0);
+    ASSERT_TRUE(holds(first, count, 1.0)) << count;
+    ASSERT_TRUE(holds(second, count, 2.0)) << count;
+    const int64_t kept = kept_output_bytes();
+    first = {};
+    ASSERT_GE(kept_output_bytes() - kept, count * 8) << "the block is not as large as the data";
+    second = {};
+    release_kept_outputs();
   }
-  PyRef largest = doubles(8388608);
-  std::fill_n(static_cast<double*>(array_data(largest.get())), 8388608, 1.0);
 }
 
 TEST_F(OutputMemory, views_keep_the_memory_alive) {

@@ -50,7 +50,7 @@ TEST(Clinic, a_break_is_a_warning_with_its_measured_cost_and_crossings) {
   Report report = report_of(seed_events());
   ASSERT_EQ(report.findings.size(), 1u);
   const Finding& finding = report.findings[0];
-  EXPECT_EQ(finding.station, "breaks");
+  EXPECT_EQ(finding.station, Station::breaks);
   EXPECT_EQ(finding.id, "SB101");
   EXPECT_EQ(finding.severity, Severity::kWarning);
   EXPECT_EQ(finding.line, 21);
@@ -63,7 +63,7 @@ TEST(Clinic, a_break_is_a_warning_with_its_measured_cost_and_crossings) {
 
 TEST(Clinic, a_break_the_program_asked_for_is_a_note) {
   std::string line = graph_break(0, 0);
-  line.replace(line.find("SB101"), 5, "SB205");
+  line.replace(line.find("warning"), 7, "note");
   Report report = report_of({frame_start(0, 0, "f"), line});
   EXPECT_EQ(report.findings.at(0).severity, Severity::kNote);
   EXPECT_EQ(report.verdict, "healthy");
@@ -132,11 +132,113 @@ TEST(Clinic, findings_come_most_costly_first_and_errors_before_all) {
   Strings events = seed_events();
   events.push_back(line_of(Event(EventId::kInternalError, {5, 0, 0})
                                .set("function", std::string("g"))
+                               .set("reason_id", std::string("SB507"))
                                .set("step", std::string("schedule"))
                                .set("message", std::string("law broken"))));
   Report report = report_of(events);
-  EXPECT_EQ(report.findings.at(0).station, "crash");
-  EXPECT_EQ(report.findings.at(1).station, "breaks");
+  EXPECT_EQ(report.findings.at(0).station, Station::crash);
+  EXPECT_EQ(report.findings.at(1).station, Station::breaks);
+}
+
+TEST(Clinic, a_costly_note_comes_before_a_cheap_warning) {
+  Strings events = seed_events();
+  events.push_back(recompile(0, 1, "f", "0/0: array 'x' rank mismatch. expected 1, actual 2"));
+  events.push_back(frame_done(0, 1, "f", 300));
+  Report report = report_of(events);
+  EXPECT_EQ(report.findings.at(0).id, "recompile");
+  EXPECT_EQ(report.findings.at(0).severity, Severity::kNote);
+  EXPECT_EQ(report.findings.at(1).severity, Severity::kWarning);
+}
+
+std::string output_bytecode(int frame, bool loop, int64_t line, Strings continuations) {
+  return line_of(Event(EventId::kOutputBytecode, {frame, 0, 0})
+                     .set("name", std::string("__transformed_code_0_for_f"))
+                     .set("file", std::string("prog.py"))
+                     .set("line", line)
+                     .set("loop", loop)
+                     .set("continuations", std::move(continuations))
+                     .set("instructions", int64_t{40})
+                     .set("transformed", int64_t{12}));
+}
+
+TEST(Clinic, bytecode_that_python_still_executes_is_a_note_with_its_continuations) {
+  Strings events = seed_events();
+  events.push_back(output_bytecode(0, false, 21, {"__resume_at_88_2", "__resume_at_98_3"}));
+  Report report = report_of(events);
+  ASSERT_EQ(report.findings.size(), 2u);
+  const Finding& finding = report.findings[1];
+  EXPECT_EQ(finding.station, Station::bytecode);
+  EXPECT_EQ(finding.id, "python_at_break");
+  EXPECT_EQ(finding.severity, Severity::kNote);
+  EXPECT_EQ(finding.line, 21);
+  EXPECT_EQ(finding.what, "Python executes 12 instructions per call around the break at line 21");
+  EXPECT_THAT(finding.evidence, ElementsAre("40 instructions of f, 12 in __transformed_code_0_for_f",
+                                            "goes on in __resume_at_88_2: 11 calls, 1 per call of f",
+                                            "goes on in __resume_at_98_3"));
+}
+
+TEST(Clinic, a_loop_that_python_runs_often_is_a_warning) {
+  auto loop = [](int64_t iterations) {
+    auto known = statuses(10);
+    known[0].frames[1].function = "f.__iteration_at_20";
+    known[0].frames[1].calls = iterations;
+    Strings events = {frame_start(0, 0, "f"), output_bytecode(0, true, 22, {"__iteration_at_20"})};
+    return examine(Explanation(events, known, nullptr), {}).findings.at(0);
+  };
+  EXPECT_EQ(loop(11 * 99).severity, Severity::kNote);
+  EXPECT_EQ(loop(11 * 250).severity, Severity::kWarning);
+  EXPECT_EQ(loop(11 * 250).id, "python_loop");
+  EXPECT_EQ(loop(11 * 250).evidence.at(1), "goes on in __iteration_at_20: 2750 calls, 250 per call of f");
+}
+
+TEST(Clinic, a_function_that_only_writes_back_what_it_changed_is_no_finding) {
+  EXPECT_TRUE(report_of({frame_start(0, 0, "f"), output_bytecode(0, false, 0, {})}).findings.empty());
+}
+
+TEST(Clinic, a_break_whose_cause_is_a_finding_too_is_a_note) {
+  auto called = [](int64_t cause_line) {
+    return line_of(Event(EventId::kGraphBreak, {1, 0, 0})
+                       .set("reason_id", std::string("SB206"))
+                       .set("severity", std::string("warning"))
+                       .set("file", std::string("prog.py"))
+                       .set("line", int64_t{40})
+                       .set("cause_id", std::string("SB101"))
+                       .set("cause_file", std::string("prog.py"))
+                       .set("cause_line", cause_line));
+  };
+  auto severity = [&](int64_t cause_line) {
+    for (const Finding& finding : report_of({graph_break(0, 0), called(cause_line)}).findings)
+      if (finding.id == "SB206") return finding.severity;
+    return Severity::kError;
+  };
+  EXPECT_EQ(severity(21), Severity::kNote);
+  EXPECT_EQ(severity(22), Severity::kWarning) << "the cause is in sight of nobody";
+}
+
+TEST(Clinic, a_skip_that_an_internal_error_caused_is_told_once) {
+  Strings events = {frame_start(0, 0, "f"),
+                    line_of(Event(EventId::kInternalError, {0, 0, 0})
+                                .set("function", std::string("f"))
+                                .set("reason_id", std::string("SB507"))
+                                .set("step", std::string("loop"))),
+                    line_of(Event(EventId::kFrameSkipped, {0, 0, 0})
+                                .set("function", std::string("f"))
+                                .set("reason_id", std::string("SB507"))
+                                .set("station", std::string("crash"))
+                                .set("severity", std::string("error")))};
+  Report report = report_of(events);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].what, "Internal error in loop");
+}
+
+TEST(Clinic, a_skip_goes_to_the_station_its_reason_names) {
+  Report report = report_of({frame_start(0, 0, "f"), line_of(Event(EventId::kFrameSkipped, {0, 0, 0})
+                                                                 .set("function", std::string("f"))
+                                                                 .set("reason_id", std::string("SB509"))
+                                                                 .set("station", std::string("kernels"))
+                                                                 .set("severity", std::string("error")))});
+  EXPECT_EQ(report.findings.at(0).station, Station::kernels);
+  EXPECT_EQ(report.findings.at(0).severity, Severity::kError);
 }
 
 TEST(Clinic, text_walks_the_stations_in_order) {

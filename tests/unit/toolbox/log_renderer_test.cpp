@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "recorded_events.h"
+#include "toolbox/logs/render.h"
 
 namespace suture::toolbox {
 namespace {
@@ -119,10 +122,19 @@ TEST(LogRenderer, a_function_without_array_work_is_no_warning) {
   LogRenderer logs(*parse_log_settings(""), seed_source());
   auto skip = Event(EventId::kFrameSkipped, {3, 0, 0})
                   .set("function", std::string("g"))
-                  .set("reason_id", std::string("SB502"));
+                  .set("severity", std::string("note"));
   EXPECT_THAT(logs.render(line_of(skip)), IsEmpty());
   LogRenderer info(*parse_log_settings("capture"), seed_source());
   EXPECT_EQ(info.render(line_of(skip)).size(), 1u);
+}
+
+TEST(LogRenderer, what_is_warned_of_without_any_setting_is_what_the_event_table_shows) {
+  std::set<EventId> warned, shown;
+  for (const ComponentMessage& message : component_messages())
+    if (message.lowest >= Level::kWarning) warned.insert(message.event);
+  for (const EventInfo& event : all_events())
+    if (event.shown == Visibility::kShown) shown.insert(event.id);
+  EXPECT_EQ(warned, shown);
 }
 
 TEST(LogRenderer, minus_component_hides_its_warnings) {

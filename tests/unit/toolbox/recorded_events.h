@@ -50,6 +50,8 @@ inline std::string graph_captured(int frame, int compile, Strings ops, Strings l
 inline std::string graph_break(int frame, int compile) {
   return line_of(Event(EventId::kGraphBreak, {frame, compile, 0})
                      .set("reason_id", std::string("SB101"))
+                     .set("station", std::string("breaks"))
+                     .set("severity", std::string("warning"))
                      .set("reason", std::string("Data-dependent branching"))
                      .set("explanation", std::string("Which way `y.sum() > 0` goes depends on values."))
                      .set("hints", Strings{"Use np.where.", "Test x.shape."})

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json_writer.h"
 #include "toolbox/model/event_record.h"
 
 namespace suture::toolbox {
@@ -37,19 +36,6 @@ TEST(EscapeTerminal, control_and_direction_characters_become_visible) {
   EXPECT_EQ(escape_terminal("\xe2\x80\xae"), "\\u202e");  // right-to-left override
   EXPECT_EQ(escape_terminal("\xff"), "\\xff");            // not UTF-8
   EXPECT_EQ(escape_terminal("é面"), "é面");
-}
-
-TEST(JsonWriter, nests_quotes_and_replaces_what_json_cannot_hold) {
-  JsonWriter json;
-  json.begin_object()
-      .field("a", 1)
-      .field("b", "x\"\\\n\x01")
-      .key("c")
-      .begin_array()
-      .value(0.5)
-      .value(1.0 / 0.0);
-  json.value(true).end_array().field("d", "\xff").end_object();
-  EXPECT_EQ(json.text(), R"({"a": 1, "b": "x\"\\\n\u0001", "c": [0.5, null, true], "d": "\ufffd"})");
 }
 
 TEST(ParseEvent, reads_the_envelope_and_fields_of_every_type) {

@@ -1,0 +1,99 @@
+#include "cpython/discard_error.h"
+
+#include <csignal>
+
+#include "cpython/py_ref.h"
+
+namespace suture {
+namespace {
+
+thread_local PyObject* kept = nullptr;  // exception instance, or null; owned
+
+PyRef attribute(PyView object, const char* name) noexcept {
+  PyRef found = PyRef::steal(object ? PyObject_GetAttrString(object, name) : nullptr);
+  if (!found) PyErr_Clear();
+  return found;
+}
+
+// Code of the Python function that handles a signal; empty for handlers in C and for none.
+PyRef handler_code(PyView getsignal, int number) noexcept {
+  PyRef handler = PyRef::steal(PyObject_CallFunction(getsignal, "i", number));
+  if (!handler) PyErr_Clear();
+  if (handler && PyMethod_Check(handler.get())) handler = PyRef::borrow(PyMethod_GET_FUNCTION(handler.get()));
+  return handler && PyFunction_Check(handler.get()) ? PyRef::borrow(PyFunction_GetCode(handler.get()))
+                                                    : PyRef();
+}
+
+bool passes_through(PyView traceback, PyView code) noexcept {
+  PyRef step = PyRef::borrow(traceback);
+  while (step && step.get() != Py_None) {
+    if (attribute(attribute(step.get(), "tb_frame").get(), "f_code").get() == code) return true;
+    step = attribute(step.get(), "tb_next");
+  }
+  return false;
+}
+
+bool raised_by_signal_handler(PyView traceback) noexcept {
+  PyRef name = PyRef::steal(PyUnicode_FromString("_signal"));
+  PyRef module = PyRef::steal(name ? PyImport_GetModule(name.get()) : nullptr);
+  PyRef getsignal = attribute(module.get(), "getsignal");
+  for (int number = 1; getsignal && number < NSIG; ++number) {
+    PyRef code = handler_code(getsignal.get(), number);
+    if (code && passes_through(traceback, code.get())) return true;
+  }
+  PyErr_Clear();
+  return false;
+}
+
+int raise_from_loop(void*) { return raise_kept_error() ? -1 : 0; }
+
+bool in_main_thread() noexcept {
+  return PyInterpreterState_Get() == PyInterpreterState_Main() && _PyOS_IsMainThread();
+}
+
+// Makes the interpreter loop raise what is kept, should no compile do it first.
+void arm() noexcept {
+  if (in_main_thread() && Py_AddPendingCall(&raise_from_loop, nullptr) == 0) return;
+  PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), reinterpret_cast<PyObject*>(Py_TYPE(kept)));
+}
+
+bool ordinary(PyView type, PyView traceback) noexcept {
+  return PyErr_GivenExceptionMatches(type, PyExc_Exception) &&
+         (traceback == nullptr || !raised_by_signal_handler(traceback));
+}
+
+}  // namespace
+
+bool pending_error_is_ordinary() noexcept {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const bool result = type == nullptr || ordinary(type, traceback);
+  PyErr_Restore(type, value, traceback);
+  return result;
+}
+
+void discard_error() noexcept {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (type == nullptr) return;
+  if (!ordinary(type, traceback)) {
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+    Py_XSETREF(kept, Py_NewRef(value));
+    arm();
+  }
+  Py_DECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+}
+
+bool raise_kept_error() noexcept {
+  if (kept == nullptr) return false;
+  if (!in_main_thread()) PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), nullptr);
+  PyErr_Clear();
+  PyObject* value = std::exchange(kept, nullptr);
+  PyErr_Restore(Py_NewRef(Py_TYPE(value)), value, PyException_GetTraceback(value));
+  return true;
+}
+
+}  // namespace suture

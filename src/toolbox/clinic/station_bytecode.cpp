@@ -1,0 +1,87 @@
+// Station 4: bytecode - what Python still executes of a compiled function.
+//
+// A function that is one graph runs no bytecode. One that breaks runs a transformed function: it calls the compiled prefix,
+// executes the instruction that could not be captured, and calls a resume function. A loop that stays in Python calls an
+// iteration function each time round, which is what makes it costly.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "toolbox/clinic/clinic.h"
+
+namespace suture::toolbox {
+namespace {
+
+constexpr double kManyIterations = 100;  // per call: from here on the loop itself is what costs
+
+const FrameStatus* status_of(const Explanation& run, int64_t frame) {
+  for (const CallableStatus& status : run.statuses())
+    for (const FrameStatus& each : status.frames)
+      if (each.frame == frame) return &each;
+  return nullptr;
+}
+
+const FrameStatus* status_named(const Explanation& run, const std::string& name, const std::string& file) {
+  for (const CallableStatus& status : run.statuses())
+    for (const FrameStatus& each : status.frames)
+      if (each.file == file && (each.function == name || each.function.ends_with("." + name))) return &each;
+  return nullptr;
+}
+
+std::string what_python_does(const BytecodeModel& code) {
+  const std::string own =
+      fmt::format("Python executes {} per call", count_of(code.transformed, "instruction"));
+  return code.loop ? fmt::format("The loop at line {} runs in Python; {} and the loop", code.line, own)
+                   : fmt::format("{} around the break at line {}", own, code.line);
+}
+
+// A continuation with its calls; how often it ran per call of the frame, 0 when that is not known.
+double add_continuation(Finding& finding, const Explanation& run, const FrameModel& frame,
+                        const std::string& name) {
+  const FrameStatus* made = status_named(run, name, frame.file);
+  const FrameStatus* own = status_of(run, frame.frame);
+  if (!made || !own || own->calls == 0) {
+    finding.evidence.push_back(fmt::format("goes on in {}", name));
+    return 0;
+  }
+  const double per_call = static_cast<double>(made->calls) / static_cast<double>(own->calls);
+  finding.evidence.push_back(fmt::format("goes on in {}: {}, {:.4g} per call of {}", name,
+                                         count_of(made->calls, "call"), per_call, frame.function));
+  return per_call;
+}
+
+Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const BytecodeModel& code) {
+  Finding finding =
+      finding_at(frame, Station::bytecode, code.loop ? "python_loop" : "python_at_break", Severity::kNote);
+  finding.file = code.file;
+  finding.line = code.line;
+  finding.what = what_python_does(code);
+  finding.why =
+      code.loop
+          ? "The loop cannot be captured as a whole, so each time round is a call of a compiled function."
+          : "The instruction at the break cannot be captured; the parts before and after it are compiled.";
+  finding.evidence.push_back(fmt::format("{} of {}, {} in {}", count_of(code.instructions, "instruction"),
+                                         frame.function, code.transformed, code.name));
+  double most = 0;
+  for (const std::string& name : code.continuations)
+    most = std::max(most, add_continuation(finding, run, frame, name));
+  if (code.loop && most >= kManyIterations) finding.severity = Severity::kWarning;
+  finding.advice.push_back(
+      code.loop ? "Use whole-array operations instead of the loop, or remove what breaks inside it."
+                : "Remove the break, and no Python instruction is executed here.");
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> examine_bytecode(const Explanation& run) {
+  std::vector<Finding> out;
+  for (const FrameModel& frame : run.model().frames) {
+    if (frame.compiles.empty()) continue;
+    const auto& code = frame.compiles.back().bytecode;
+    if (code && code->line > 0) out.push_back(bytecode_finding(run, frame, *code));
+  }
+  return out;
+}
+
+}  // namespace suture::toolbox
