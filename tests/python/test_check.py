@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -206,3 +207,122 @@ def test_cache_info_verify_and_clear(run_python, seed_program, tmp_path):
     cleared = json.loads(run_python("-m", "suture", "cache", "clear", "--json", **environment).stdout)
     assert cleared["removed"] >= info["kernels"] + info["sources"]
     assert [file.name for file in (tmp_path / "cache").iterdir()] == ["mine.txt"]
+
+
+# What a program may do, and how `suture run`, `explain` and `check` end then.
+HOSTILE = {
+    "empty": ("", 0),
+    "exits with a code": ("raise SystemExit(7)", 3),
+    "exits with a text": ("raise SystemExit('bad')", 3),
+    "exits with None": ("raise SystemExit", 0),
+    "does not compile": ("def (", 3),
+    "interrupts itself": ("raise KeyboardInterrupt", 130),
+    "closes sys.stdout": ("import sys; sys.stdout.close()", 0),
+    "closes sys.stderr": ("import sys; sys.stderr.close()", 0),
+    "removes sys.stdout": ("import sys; sys.stdout = None", 0),
+    "closes descriptor 1": ("import os; os.close(1)", 0),
+    "deletes its module": ("import sys; del sys.modules['__main__']", 0),
+    "changes directory": ("import os; os.chdir('/')", 0),
+    "holds a NUL": ("x = 1\0", 3),
+}
+
+
+@pytest.mark.parametrize("verb", ["check", "explain", "run"])
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_programs_end_with_the_documented_code_and_no_traceback_of_ours(run_python, write_program, verb, what):
+    text, code = HOSTILE[what]
+    done = run_python("-m", "suture", verb, "--json", str(write_program(text)))
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr and "defect of Suture" not in done.stderr
+    json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("verb", ["check", "explain", "run"])
+def test_a_forked_child_makes_no_report(run_python, write_program, verb):
+    program = write_program(
+        "import os\n"
+        "child = os.fork()\n"
+        "if child: print('child ended with', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        "else: raise SystemExit(5)\n"
+    )
+    done = run_python("-m", "suture", verb, "--json", str(program))
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+    assert "child ended with 5" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["check", "explain", "run"])
+def test_paths_that_cannot_be_run_are_usage_errors(run_python, tmp_path, verb):
+    for path in (tmp_path / "missing.py", tmp_path):
+        done = run_python("-m", "suture", verb, str(path))
+        assert done.returncode == 2 and done.stdout == "" and str(path) in done.stderr
+
+
+def test_names_that_are_no_utf8_here_are_no_trouble(run_python, tmp_path):
+    program = tmp_path / "größe.py"
+    program.write_text("import numpy as np, suture\n@suture.compile\ndef größe(x): return x * 2\ngröße(np.ones(3))\n")
+    for environment in ({}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
+        done = check(run_python, "--json", str(program), **environment)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["functions"][0]["function"] == "größe"
+
+
+def test_a_reader_that_goes_away_is_no_error(run_python, seed_program):
+    command = (
+        f"{sys.executable} -m suture explain --json {seed_program} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    )
+    script = f"import subprocess, sys; sys.exit(subprocess.run(['bash', '-c', {command!r}]).returncode)"
+    done = run_python("-c", script)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+
+
+def test_a_trace_that_is_none_and_a_directory_that_cannot_be_made_are_usage_errors(run_python, tmp_path, seed_program):
+    binary = tmp_path / "binary"
+    binary.write_bytes(bytes(range(256)))
+    done = run_python("-m", "suture", "logs", str(binary))
+    assert done.returncode == 2 and "is not a trace" in done.stderr
+    assert run_python("-m", "suture", "run", "--trace", "/proc/no/such", str(seed_program)).returncode == 2
+
+
+def test_doctor_is_not_answered_by_the_disk_cache_and_says_when_it_cannot_be_used(run_python, tmp_path):
+    environment = {"SUTURE_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        facts = json.loads(run_python("-m", "suture", "doctor", "--json", **environment).stdout)
+        assert facts["compiler"]["works"] == "yes" and facts["compiler"]["tool"] != "disk cache"
+    missing = {"SUTURE_TOOLCHAIN": "subprocess", "SUTURE_COMPILER": "/no/such/compiler"}
+    broken = run_python("-m", "suture", "doctor", "--json", **environment, **missing)
+    assert json.loads(broken.stdout)["compiler"]["works"] == "no" and broken.returncode == 1
+    done = run_python("-m", "suture", "doctor", "--json", SUTURE_CACHE_DIR="/proc/no/such")
+    facts = json.loads(done.stdout)
+    assert facts["cache"]["problem"] and done.returncode == 1 and facts["compiler"]["works"] == "yes"
+
+
+def test_saved_internal_errors_are_counted_and_cleared(run_python, tmp_path):
+    directory = tmp_path / "cache"
+    directory.mkdir(mode=0o700)
+    (directory / "internal_error_0123456789abcdef.txt").write_text("step: x\n")
+    (directory / "internal_error_of_mine").write_text("kept")
+    environment = {"SUTURE_CACHE_DIR": str(directory)}
+    shown = run_python("-m", "suture", "cache", "info", **environment)
+    assert "1 saved internal error" in shown.stderr
+    assert json.loads(run_python("-m", "suture", "cache", "clear", "--json", **environment).stdout)["removed"] == 1
+    assert [file.name for file in directory.iterdir()] == ["internal_error_of_mine"]
+
+
+def test_what_python_still_executes_is_the_bytecode_station(run_python, write_program):
+    program = write_program(
+        "import numpy as np, suture\n"
+        "@suture.compile\n"
+        "def f(x, n):\n"
+        "    for i in range(n):\n"
+        "        x = x * 2\n"
+        "        print(end='')\n"
+        "    return x + 1\n"
+        "f(np.ones(3), 300)\n"
+        "f(np.ones(3), 300)\n"
+    )
+    report = json.loads(check(run_python, "--json", str(program)).stdout)
+    found = [finding for finding in report["findings"] if finding["station"] == "bytecode"]
+    loops = [finding for finding in found if finding["id"] == "python_loop"]
+    assert len(loops) == 1 and loops[0]["severity"] == "warning" and loops[0]["line"] == 4, found
+    assert any("300 per call of f" in line for line in loops[0]["evidence"]), loops

@@ -7,7 +7,6 @@ Human text goes to stderr, data (`--json`) to stdout. Exit codes: 0 healthy, 1 f
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol
@@ -55,20 +54,23 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    from suture.cli._streams import open_streams, say
+
     arguments: Any = _parser().parse_args(argv)
+    open_streams()
     try:
         return arguments.command.run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output went away, for example `| head`. Nothing more can be written.
+        # The reader of our output went away, for example `| head`. Nothing more can be written, at exit neither.
         import os
 
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
         return OK
     except Exception:
         import traceback
 
-        traceback.print_exc()
-        print("suture: this is a defect of Suture; please report it with the lines above", file=sys.stderr)
+        say(traceback.format_exc() + "suture: this is a defect of Suture; please report it with the lines above")
         return INTERNAL

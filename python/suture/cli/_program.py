@@ -16,6 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from suture.cli import INTERRUPTED, OK, PROGRAM_FAILED
+from suture.cli._streams import flush_program, say
+
 
 class Outcome:
     """How the program ended."""
@@ -63,13 +66,17 @@ def stdout_to_stderr(enabled: bool) -> Iterator[None]:
     if not enabled:
         yield
         return
-    sys.stdout.flush()
-    saved = os.dup(1)
+    flush_program()
+    try:
+        saved = os.dup(1)
+    except OSError:  # there is no stdout
+        yield
+        return
     os.dup2(2, 1)
     try:
         yield
     finally:
-        sys.stdout.flush()
+        flush_program()
         os.dup2(saved, 1)
         os.close(saved)
 
@@ -79,7 +86,7 @@ def run_program(path: str, args: list[str]) -> Outcome:
     saved_argv, saved_path = sys.argv, list(sys.path)
     sys.argv = [path, *args]
     sys.path[0:1] = [os.path.dirname(os.path.abspath(path))]
-    start = time.perf_counter()
+    start, process = time.perf_counter(), os.getpid()
     try:
         runpy.run_path(path, run_name="__main__")
     except SystemExit as stop:
@@ -93,7 +100,9 @@ def run_program(path: str, args: list[str]) -> Outcome:
     finally:
         outcome.wall_ms = (time.perf_counter() - start) * 1e3
         sys.argv, sys.path[:] = saved_argv, saved_path
-        sys.stdout.flush()
+        flush_program()
+    if os.getpid() != process:
+        sys.exit(outcome.exit_code)  # a child that the program forked: the report is its parent's
     return outcome
 
 
@@ -103,7 +112,7 @@ def _record_exit(outcome: Outcome, stop: SystemExit) -> None:
     if isinstance(stop.code, int):
         outcome.exit_code = stop.code
     else:
-        print(stop.code, file=sys.stderr)
+        say(str(stop.code))
         outcome.exit_code = 1
     if outcome.exit_code:
         outcome.error = f"SystemExit: {stop.code}"
@@ -114,7 +123,7 @@ def _print_traceback(error: BaseException, path: str) -> None:
     frames = error.__traceback__
     while frames is not None and os.path.abspath(frames.tb_frame.f_code.co_filename) != os.path.abspath(path):
         frames = frames.tb_next
-    traceback.print_exception(type(error), error, frames)
+    say("".join(traceback.format_exception(type(error), error, frames)).rstrip("\n"))
 
 
 def add_program_arguments(parser: argparse.ArgumentParser) -> None:
@@ -126,6 +135,13 @@ def program_args(arguments: argparse.Namespace) -> list[str]:
     """Arguments may be separated by --, which is ours and not the program's."""
     args: list[str] = arguments.args
     return args[1:] if args[:1] == ["--"] else args
+
+
+def exit_code(outcome: Outcome) -> int:
+    """Of a verb that finds nothing of its own: how the program ended."""
+    if outcome.interrupted:
+        return INTERRUPTED
+    return PROGRAM_FAILED if outcome.exit_code else OK
 
 
 def check_file(path: str) -> str:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, TextIO
 
 from suture import _toolbox
+from suture._events import to_json
 
 # First word of a line (after its indentation) -> style.
 _STYLES = {
@@ -33,7 +33,7 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def print_report(report: dict[str, Any], stream: TextIO) -> None:
-    text = _toolbox.clinic_text(json.dumps(report))
+    text = _toolbox.clinic_text(to_json(report))
     if wants_colour(stream):
         try:
             return _print_styled(text, stream)

@@ -1,13 +1,15 @@
-"""suture cache info|verify|clear: the disk cache of kernels and generated sources."""
+"""suture cache info|verify|clear: the disk cache of kernels and generated sources, and the saved internal errors.
+
+`clear` removes all of them; send a saved internal error with your report before.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from typing import Any
 
 from suture.cli import FINDING, OK
+from suture.cli._streams import emit, say
 
 
 class Command:
@@ -20,13 +22,13 @@ class Command:
     def run(self, arguments: argparse.Namespace) -> int:
         result, text, code = getattr(self, f"_{arguments.action}")()
         if arguments.json:
-            print(json.dumps({"schema": "suture.cache/1", "action": arguments.action, **result}))
+            emit({"schema": "suture.cache/1", "action": arguments.action, **result})
         else:
-            print(text, file=sys.stderr)
+            say(text)
         return code
 
     def _info(self) -> tuple[dict[str, Any], str, int]:
-        from suture import cache
+        from suture import _core, cache
 
         info = cache.info()
         if not info["enabled"]:
@@ -34,6 +36,8 @@ class Command:
         text = (
             f"{info['directory']}\n{info['kernels']} kernels, {info['sources']} sources, {info['bytes'] / 1024:.1f} KiB"
         )
+        if info["internal_errors"]:
+            text += f"\n{info['internal_errors']} saved internal error(s) ({_core.internal_error_prefix}*.txt): please report them"
         if info["problem"]:
             return info, f"{text}\nnot used: {info['problem']}", FINDING
         return info, text, OK

@@ -23,6 +23,7 @@ from suture.cli._program import (
     run_program,
     stdout_to_stderr,
 )
+from suture.cli._streams import emit, say, text
 
 
 class Command:
@@ -48,7 +49,7 @@ class Command:
 
     def run(self, arguments: argparse.Namespace) -> int:
         if problem := check_file(arguments.file):
-            print(f"suture check: {problem}", file=sys.stderr)
+            say(f"suture check: {problem}")
             return USAGE
         args = program_args(arguments)
         with stdout_to_stderr(arguments.json):
@@ -59,11 +60,11 @@ class Command:
             facts |= _measure_baseline(arguments.file, args)
         report = examine(seen, facts)
         if arguments.json:
-            print(json.dumps(report))
+            emit(report)
         if not arguments.quiet:
             from suture.cli._report import print_report
 
-            print_report(report, sys.stderr)
+            print_report(report, text())
         return report["exit_code"]
 
 
@@ -81,9 +82,9 @@ def _facts(arguments: argparse.Namespace, outcome: Outcome) -> dict[str, Any]:
 def examine(seen: Observation, facts: dict[str, Any]) -> dict[str, Any]:
     """The report of a run, schema suture.check/1."""
     from suture import _toolbox
-    from suture._events import source_line
+    from suture._events import source_line, to_json
 
-    return json.loads(_toolbox.clinic_json(seen.lines, json.dumps(seen.statuses()), json.dumps(facts), source_line))
+    return json.loads(_toolbox.clinic_json(seen.lines, to_json(seen.statuses()), to_json(facts), source_line))
 
 
 def _measure_baseline(path: str, args: list[str]) -> dict[str, Any]:
@@ -107,6 +108,6 @@ def _measure_baseline(path: str, args: list[str]) -> dict[str, Any]:
         os.unlink(out)
     result = json.loads(text) if done.returncode == 0 and text else {"exit_code": done.returncode or 1}
     if result["exit_code"]:
-        print(f"suture check: the run under NumPy ended with {result['exit_code']}; no comparison", file=sys.stderr)
+        say(f"suture check: the run under NumPy ended with {result['exit_code']}; no comparison")
         return {}
     return {"baseline_ms": result["wall_ms"], "baseline": result["statuses"]}

@@ -6,10 +6,10 @@ import argparse
 import json
 import os
 import platform
-import sys
 from typing import Any
 
 from suture.cli import FINDING, OK
+from suture.cli._streams import emit, say
 
 
 class Command:
@@ -23,7 +23,7 @@ class Command:
         facts = _facts()
         problems = _problems(facts)
         if arguments.json:
-            print(json.dumps({"schema": "suture.doctor/1", **facts, "problems": problems}))
+            emit({"schema": "suture.doctor/1", **facts, "problems": problems})
         else:
             _print(facts, problems, arguments.config)
         return FINDING if problems else OK
@@ -32,7 +32,7 @@ class Command:
 def _facts() -> dict[str, Any]:
     import numpy
 
-    from suture import _core, cache, config
+    from suture import _core, config
 
     return {
         "suture": _core.version,
@@ -43,7 +43,7 @@ def _facts() -> dict[str, Any]:
         "machine": platform.machine(),
         "system": platform.platform(),
         "compiler": _compiler_works(),
-        "cache": cache.info(),
+        "cache": _cache_facts(),
         "options": [
             {"name": option.name, "value": getattr(config, option.name), "origin": _origin(option), "doc": option.doc}
             for option in config.options()
@@ -60,20 +60,50 @@ def _origin(option: Any) -> str:
     return "default" if getattr(config, option.name) == option.default else "set"
 
 
-def _compiler_works() -> dict[str, str]:
-    """Compiles and runs one tiny function: the only answer that counts."""
-    import numpy as np
-
-    from suture import _core, compile
+def _probe() -> Any:
+    """A tiny function that is compiled when it is called."""
+    from suture import compile
 
     def probe(x: Any) -> Any:
         return x * 2 + 1
 
-    compiled: Any = compile(probe)
+    return compile(backend="native")(probe)
+
+
+def _cache_facts() -> dict[str, Any]:
+    """suture.cache.info(), and what the compiler says when it uses the directory."""
+    import numpy as np
+
+    from suture import _core, cache, config
+
+    facts = cache.info()
+    if facts["problem"] or not facts["enabled"]:
+        return facts
+    said: list[str] = []
+    token = _core.subscribe(["cache_trouble"], said.append)
     try:
-        compiled(np.ones(3))
+        with config.patch(disable=False, strict=False):
+            _probe()(np.ones(3))
+    finally:
+        _core.unsubscribe(token)
+    return {**facts, "problem": json.loads(said[0])["fields"]["message"] if said else ""}
+
+
+def _compiler_works() -> dict[str, str]:
+    """Compiles and runs one tiny function: the only answer that counts. Without the disk cache, whose kernel would tell
+    that a compiler worked here once."""
+    import numpy as np
+
+    from suture import _core, config
+
+    try:
+        with config.patch(cache_dir="off", disable=False):
+            compiled = _probe()
+            right = np.array_equal(compiled(np.ones(3)), np.full(3, 3.0))
     except Exception as error:
         return {"works": "no", "tool": "", "problem": repr(error)}
+    if not right:
+        return {"works": "no", "tool": "", "problem": "a compiled function gave a wrong result"}
     for line in _core.explain_records(compiled):
         event = json.loads(line)
         if event["event"] == "kernel_compiled":
@@ -95,18 +125,18 @@ def _problems(facts: dict[str, Any]) -> list[str]:
 
 
 def _print(facts: dict[str, Any], problems: list[str], everything: bool) -> None:
-    def say(name: str, text: object) -> None:
-        print(f"{name:<12} {text}", file=sys.stderr)
+    def line(name: str, text: object) -> None:
+        say(f"{name:<12} {text}")
 
-    say("suture", facts["suture"])
-    say("python", f"{facts['python']} ({'supported' if facts['python_supported'] else 'not supported'})")
-    say("numpy", facts["numpy"])
-    say("system", facts["system"])
-    say("compiler", facts["compiler"]["tool"] or "none")
-    say("cache", f"{facts['cache']['directory'] or 'off'} ({facts['cache']['kernels']} kernels)")
+    line("suture", facts["suture"])
+    line("python", f"{facts['python']} ({'supported' if facts['python_supported'] else 'not supported'})")
+    line("numpy", facts["numpy"])
+    line("system", facts["system"])
+    line("compiler", facts["compiler"]["tool"] or "none")
+    line("cache", f"{facts['cache']['directory'] or 'off'} ({facts['cache']['kernels']} kernels)")
     for option in facts["options"]:
         if everything or option["origin"] != "default":
-            say("option", f"{option['name']} = {option['value']!r} ({option['origin']})  {option['doc']}")
+            line("option", f"{option['name']} = {option['value']!r} ({option['origin']})  {option['doc']}")
     for problem in problems:
-        say("problem", problem)
-    say("verdict", "problems" if problems else "healthy")
+        line("problem", problem)
+    line("verdict", "problems" if problems else "healthy")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from fnmatch import fnmatchcase
 
-from suture.cli import OK, PROGRAM_FAILED, USAGE
+from suture.cli import USAGE
 from suture.cli._program import (
     Observation,
     add_program_arguments,
     check_file,
+    exit_code,
     observed,
     program_args,
     run_program,
     stdout_to_stderr,
 )
+from suture.cli._streams import emit, say
 
 
 class Command:
@@ -29,13 +29,13 @@ class Command:
 
     def run(self, arguments: argparse.Namespace) -> int:
         if problem := check_file(arguments.file):
-            print(f"suture explain: {problem}", file=sys.stderr)
+            say(f"suture explain: {problem}")
             return USAGE
         with stdout_to_stderr(arguments.json):
             with observed() as seen:
                 outcome = run_program(arguments.file, program_args(arguments))
         self._print(seen, arguments)
-        return PROGRAM_FAILED if outcome.exit_code else OK
+        return exit_code(outcome)
 
     def _print(self, seen: Observation, arguments: argparse.Namespace) -> None:
         from suture import _core
@@ -48,10 +48,10 @@ class Command:
             if called and fnmatchcase(status["function"], arguments.function):
                 chosen.append((status, Explanation.of(compiled)))
         if arguments.json:
-            print(json.dumps([explanation.to_dict() for _, explanation in chosen]))
+            emit([explanation.to_dict() for _, explanation in chosen])
             return
         if not chosen:
-            print("suture explain: no compiled function was called", file=sys.stderr)
+            say("suture explain: no compiled function was called")
         for status, explanation in chosen:
             place = f"{status['file']}:{status['line']}"
-            print(f"=== {status['function']} ({place})\n{explanation}", file=sys.stderr)
+            say(f"=== {status['function']} ({place})\n{explanation}")

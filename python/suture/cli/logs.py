@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
 from collections.abc import Iterator
 
 from suture.cli import OK, USAGE
+from suture.cli._streams import emit, say, text
 
 
 class Command:
@@ -30,10 +29,12 @@ class Command:
         try:
             settings = _toolbox.parse_logs(arguments.logs)
             files = trace_files(arguments.trace)
+            for file in files:
+                check_trace(file)
         except (ValueError, OSError) as error:
-            print(f"suture logs: {error}", file=sys.stderr)
+            say(f"suture logs: {error}")
             return USAGE
-        sys.stderr.write(settings.help)
+        text().write(settings.help)
         for file in files:
             renderer = _toolbox.LogRenderer(settings, None)
             for line in read_lines(file):
@@ -45,10 +46,10 @@ class Command:
         for record in records:
             if as_json:
                 fields = ("logger", "level", "artifact", "compile_id", "file", "line", "function", "text")
-                print(json.dumps({name: getattr(record, name) for name in fields}))
+                emit({name: getattr(record, name) for name in fields})
             else:
                 name = record.artifact or record.logger.removeprefix("suture.")
-                print(f"[{record.compile_id or '-'}] {name}: {record.text}", file=sys.stderr)
+                say(f"[{record.compile_id or '-'}] {name}: {record.text}")
 
 
 def trace_files(path: str) -> list[str]:
@@ -59,6 +60,14 @@ def trace_files(path: str) -> list[str]:
     if not names:
         raise OSError(f"{path} holds no trace (*.jsonl)")
     return [os.path.join(path, name) for name in names]
+
+
+def check_trace(path: str) -> None:
+    """OSError for a file that is no trace; one that a crash left empty is."""
+    with open(path, "rb") as file:
+        start = file.read(16)
+    if start and not start.startswith(b'{"schema":'):
+        raise OSError(f"{path} is not a trace: it does not begin with a schema")
 
 
 def read_lines(path: str) -> Iterator[str]:

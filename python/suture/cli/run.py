@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+import os
 
-from suture.cli import INTERRUPTED, OK, PROGRAM_FAILED, USAGE
-from suture.cli._program import add_program_arguments, check_file, program_args, run_program, stdout_to_stderr
+from suture.cli import USAGE
+from suture.cli._program import (
+    add_program_arguments,
+    check_file,
+    exit_code,
+    program_args,
+    run_program,
+    stdout_to_stderr,
+)
+from suture.cli._streams import emit, say
 
 
 class Command:
@@ -22,16 +29,14 @@ class Command:
 
     def run(self, arguments: argparse.Namespace) -> int:
         if problem := check_file(arguments.file) or self._switch_on(arguments):
-            print(f"suture run: {problem}", file=sys.stderr)
+            say(f"suture run: {problem}")
             return USAGE
         with stdout_to_stderr(arguments.json):
             outcome = run_program(arguments.file, program_args(arguments))
         if arguments.json:
             ended = {"exit_code": outcome.exit_code, "error": outcome.error, "wall_ms": outcome.wall_ms}
-            print(json.dumps({"schema": "suture.run/1", **ended}))
-        if outcome.interrupted:
-            return INTERRUPTED
-        return PROGRAM_FAILED if outcome.exit_code else OK
+            emit({"schema": "suture.run/1", **ended})
+        return exit_code(outcome)
 
     def _switch_on(self, arguments: argparse.Namespace) -> str:
         from suture import config
@@ -39,7 +44,9 @@ class Command:
         try:
             if arguments.logs:
                 config.logs = arguments.logs
-        except ValueError as error:
+            if arguments.trace:
+                os.makedirs(arguments.trace, mode=0o700, exist_ok=True)
+        except (ValueError, OSError) as error:
             return str(error)
         if arguments.trace:
             config.trace = arguments.trace
