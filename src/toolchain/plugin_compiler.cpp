@@ -10,6 +10,7 @@
 
 #include "toolchain/compilers.h"
 #include "toolchain/kernel_imports.h"
+#include "toolchain/object_loader.h"
 #include "toolchain/prelude.h"
 #include "toolchain/target.h"
 
@@ -60,6 +61,9 @@ class PluginCompiler : public ObjectCompiler {
 
   Result<std::unique_ptr<KernelLibrary>> load(const std::string& object,
                                               const std::vector<std::string>& symbols) override {
+    // Without the plugin, which a kernel from the disk cache then never makes us open.
+    auto loaded = load_object(object, symbols);
+    if (loaded.ok() || loaded.error().kind != ErrorKind::kUnsupported) return loaded;
     double load_ms = 0;
     SUTURE_TRY(compiler, plugin(load_ms));
     SUTURE_TRY(library, compiler->load(object, symbols));

@@ -347,3 +347,22 @@ def test_fork_keeps_compiled_functions_working():
     assert os.waitstatus_to_exitcode(status) == 0
     assert signal.getsignal(signal.SIGINT) is not None
     assert _core.status(compiled)["hits"] >= 0
+
+
+WARM_PROGRAM = """
+import numpy as np, suture
+f = suture.compile(lambda x, n: (np.sin(x) * n + np.exp(-x)).sum(axis=0))
+x = np.linspace(0.0, 3.0, 12).reshape(3, 4)
+with suture.testing.frames_compiled(expected=1):
+    result = f(x, 2.0)
+np.testing.assert_allclose(result, (np.sin(x) * 2.0 + np.exp(-x)).sum(axis=0), rtol=1e-15)
+names = [line.split("/")[-1].strip() for line in open("/proc/self/maps") if "/" in line]
+print(sorted({name.split(".")[0] for name in names if "LLVM" in name or "clang" in name or "suture_toolchain" in name}))
+"""
+
+
+def test_a_process_whose_kernels_are_in_the_disk_cache_never_loads_llvm(tmp_path):
+    cold, warm = (run(WARM_PROGRAM, SUTURE_CACHE_DIR=str(tmp_path), SUTURE_TOOLCHAIN="clang") for _ in range(2))
+    assert cold.returncode == warm.returncode == 0, cold.stderr + warm.stderr
+    assert "libLLVM" in cold.stdout, "the cold process must show that the names are right"
+    assert warm.stdout == "[]\n"
