@@ -50,7 +50,7 @@ nb::object forward(GraphObject& self) {
     std::vector<NativeGraph::InputBinding> bindings;
     int next = static_cast<int>(self.graph.placeholders.size());
     for (SymbolId symbol : source.symbol_parameters) bindings.push_back({symbol, next++, -1, false});
-    PyRef replay = value_or_raise(make_replay(self.graph, bindings, nullptr));
+    PyRef replay = value_or_raise(make_replay(self.graph, {}, bindings, nullptr));
     self.forward = nb::steal<nb::object>(replay.release());
   }
   return self.forward;
@@ -168,8 +168,8 @@ struct Interpreter {
 
 }  // namespace
 
-Result<PyRef> make_graph_object(const Graph& graph) {
-  nb::object object = nb::cast(GraphObject{graph, {}});
+Result<PyRef> make_graph_object(const Graph& graph, PyRef forward) {
+  nb::object object = nb::cast(GraphObject{graph, nb::steal<nb::object>(forward.release())});
   return PyRef::steal(object.release().ptr());
 }
 

@@ -31,7 +31,7 @@ void bind_graph(nb::module_& module);   // class Graph
 void bind_status(nb::module_& module);  // status, explain_records
 void bind_tables(nb::module_& module);  // option, event, break, guard, op tables
 
-Result<PyRef> make_graph_object(const Graph& graph);
+Result<PyRef> make_graph_object(const Graph& graph, PyRef forward);
 Result<PyRef> make_interpreter(const Graph& captured, const Graph& lowered);
 
 inline nb::str text(const std::string& s) {

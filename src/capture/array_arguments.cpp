@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "capture/folding.h"
 #include "capture/known_modules.h"
 #include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
@@ -317,24 +318,6 @@ Captured<Unit> store(const Call& call, NodeId target, NodeId value, StoreCasting
 }
 
 // --- calls at capture time ---------------------------------------------------------------------------------
-namespace {
-
-// with np.errstate(all="raise"): return callable(*args, **kwargs)
-PyRef call_without_warning(PyView callable, PyView args, PyView kwargs) {
-  PyView errstate = numpy_object("errstate");
-  if (!errstate) return {};
-  PyRef none = PyRef::steal(PyTuple_New(0));
-  PyRef all_raise = PyRef::steal(Py_BuildValue("{s:s}", "all", "raise"));
-  PyRef context = PyRef::steal(PyObject_Call(errstate, none.get(), all_raise.get()));
-  PyRef entered = context ? PyRef::steal(PyObject_CallMethod(context.get(), "__enter__", nullptr)) : PyRef();
-  if (!entered) return {};
-  PyRef result = PyRef::steal(PyObject_Call(callable, args, kwargs));
-  discard_error();
-  PyRef left = PyRef::steal(PyObject_CallMethod(context.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-  return left ? result : PyRef();
-}
-
-}  // namespace
 
 PyRef call_on_constants(CaptureState& state, PyView callable, const CallArguments& args) {
   PyRef positional = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
@@ -348,9 +331,9 @@ PyRef call_on_constants(CaptureState& state, PyView callable, const CallArgument
     PyRef object = state.python_constant(value);
     if (!object || PyDict_SetItemString(keyword.get(), name.c_str(), object.get()) < 0) return {};
   }
-  PyRef result = call_without_warning(callable, positional.get(), keyword.get());
-  discard_error();
-  return result;
+  auto result =
+      fold(state, [&] { return PyRef::steal(PyObject_Call(callable, positional.get(), keyword.get())); });
+  return is_value(result) ? std::get<PyRef>(result) : PyRef();
 }
 
 }  // namespace suture::numpy

@@ -234,8 +234,11 @@ Outcome linspace(const Call& call, const AdapterArguments& args) {
   attrs.dims = {*count};
   attrs.dtype = dtype.value_or(DType::kFloat64);
   attrs.endpoint = endpoint;
-  const bool is_view =
-      *attrs.dtype == DType::kFloat64;  // NumPy reshapes the arange it starts from; other dtypes are copies
+  // NumPy reshapes the arange it starts from and works in place, as far as there is a step; other dtypes are
+  // copies.
+  const auto samples = count->constant();
+  const bool has_step = !samples || *samples > (endpoint ? 1 : 0);
+  const bool is_view = has_step && *attrs.dtype == DType::kFloat64;
   SUTURE_CAPTURE(line, call.node(OpId::kLinspace, {start, stop}, std::move(attrs)));
   if (!is_view) return array_value(line);
   Attrs same_shape;

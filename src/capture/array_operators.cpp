@@ -6,42 +6,16 @@
 // on an array writes into its memory.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "capture/array_adapters.h"
 #include "capture/numpy_calls.h"
 #include "cpython/discard_error.h"
+#include "ops/operators.h"
 
 namespace suture {
 
 namespace {
 
 using numpy::Call;
-
-struct BinaryOperator {
-  OpId op;
-  std::string_view text;
-};
-// In CPython's numbering of BINARY_OP; in-place forms follow in the same order.
-constexpr std::array kBinary = {
-    BinaryOperator{OpId::kAdd, "+"},          BinaryOperator{OpId::kBitAnd, "&"},
-    BinaryOperator{OpId::kFloorDivide, "//"}, BinaryOperator{OpId::kLeftShift, "<<"},
-    BinaryOperator{OpId::kMatmul, "@"},       BinaryOperator{OpId::kMultiply, "*"},
-    BinaryOperator{OpId::kRemainder, "%"},    BinaryOperator{OpId::kBitOr, "|"},
-    BinaryOperator{OpId::kPower, "**"},       BinaryOperator{OpId::kRightShift, ">>"},
-    BinaryOperator{OpId::kSubtract, "-"},     BinaryOperator{OpId::kDivide, "/"},
-    BinaryOperator{OpId::kBitXor, "^"},
-};
-
-struct Comparison {
-  OpId op;
-  std::string_view text;
-};
-constexpr std::array kComparisons = {
-    Comparison{OpId::kLess, "<"},    Comparison{OpId::kLessEqual, "<="},
-    Comparison{OpId::kEqual, "=="},  Comparison{OpId::kNotEqual, "!="},
-    Comparison{OpId::kGreater, ">"}, Comparison{OpId::kGreaterEqual, ">="},
-};
 
 bool is_whole_array(const Call& call, const ValueRef& value) {
   auto* array = as_array(value);
@@ -88,15 +62,8 @@ bool is_python_zero(const Call& call, const Node& node) {
          std::visit([](auto v) { return static_cast<double>(v) == 0.0; }, *node.attrs.scalar);
 }
 
-// A float exponent may make the result complex, a large one may take it out of range in ways the kernel does
-// not see.
-bool is_small_whole_exponent(const Node& node) {
-  const auto* value = node.op == OpId::kConstant ? std::get_if<int64_t>(&*node.attrs.scalar) : nullptr;
-  return value && *value >= -64 && *value <= 64;
-}
-
-// Empty when kernels and Python agree. What raises at run time (1 / 0.0, 1e300 ** 2) is seen by the checks
-// that passes/decompose_python_numbers.cpp adds.
+// Empty when kernels and Python agree. What raises or becomes complex at run time (1 / 0.0, 1e300 ** 2,
+// (-8.0) ** 0.5) is seen by the checks that passes/decompose_python_numbers.cpp adds.
 std::string reason_against(const Call& call, OpId op, const Node& lhs, const Node& rhs) {
   const bool any_float = is_float_class(lhs) || is_float_class(rhs);
   if ((any_float || op == OpId::kDivide) &&
@@ -105,10 +72,7 @@ std::string reason_against(const Call& call, OpId op, const Node& lhs, const Nod
   }
   switch (op) {
     case OpId::kDivide: return is_python_zero(call, rhs) ? "The divisor is zero" : "";
-    case OpId::kPower:
-      return is_float_class(lhs) && is_small_whole_exponent(rhs)
-                 ? ""
-                 : "This power of Python numbers may raise or be complex";
+    case OpId::kPower: return any_float ? "" : "A power of Python ints may grow without bound";
     case OpId::kFloorDivide:
     case OpId::kRemainder:
       return "Floor division and remainder of Python numbers that are known only at run time";
@@ -170,17 +134,14 @@ Outcome matrix_product(const Call& call, const ValueRef& lhs, const ValueRef& rh
 
 }  // namespace
 
-Outcome array_binary_op(CaptureState& state, int binary_op, const ValueRef& lhs, const ValueRef& rhs) {
-  const bool in_place = binary_op >= static_cast<int>(kBinary.size());
-  const auto index = static_cast<size_t>(binary_op) - (in_place ? kBinary.size() : 0);
-  if (index >= kBinary.size())
-    return Error::internal("capture", fmt::format("unknown binary operator {}", binary_op));
-  const BinaryOperator& binary = kBinary[index];
-  Call call{state, std::string(binary.text)};
+Outcome array_binary_op(CaptureState& state, WrittenOperator written, const ValueRef& lhs,
+                        const ValueRef& rhs) {
+  const BinaryOperatorInfo& binary = info(written.op);
+  Call call{state, std::string(binary.symbol)};
   SUTURE_CAPTURE_VOID(require_operands(call, lhs, rhs));
   if (is_python_number(call, lhs) && is_python_number(call, rhs))
     return python_operator(call, binary.op, lhs, rhs);
-  const bool writes = in_place && is_whole_array(call, lhs);
+  const bool writes = written.in_place && is_whole_array(call, lhs);
   if (writes) call.spelled += "=";
   if (binary.op == OpId::kMatmul)
     return writes ? Outcome(call.not_compiled("it writes a matrix product in place"))
@@ -190,23 +151,19 @@ Outcome array_binary_op(CaptureState& state, int binary_op, const ValueRef& lhs,
   return numpy::elementwise(call, operation.op, operation.operands);
 }
 
-Outcome array_unary_op(CaptureState& state, char op, const ValueRef& operand) {
-  const Call call{state, std::string(1, op)};
+Outcome array_unary_op(CaptureState& state, const UnaryOperatorInfo& op, const ValueRef& operand) {
+  const Call call{state, std::string(1, op.symbol)};
   SUTURE_CAPTURE(id, call.operand(operand));
-  const OpId unary = op == '-' ? OpId::kNegative : op == '+' ? OpId::kPositive : OpId::kInvert;
-  return call.value(unary, {id});
+  return call.value(op.op, {id});
 }
 
-Outcome array_compare(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs) {
-  const Call call{state, op};
-  for (const Comparison& comparison : kComparisons) {
-    if (comparison.text != op) continue;
-    SUTURE_CAPTURE_VOID(require_operands(call, lhs, rhs));
-    if (is_python_number(call, lhs) && is_python_number(call, rhs))
-      return python_operator(call, comparison.op, lhs, rhs);
-    return numpy::elementwise(call, comparison.op, {lhs, rhs});
-  }
-  return call.not_compiled("it is not a comparison of arrays");
+Outcome array_compare(CaptureState& state, const ComparisonInfo& comparison, const ValueRef& lhs,
+                      const ValueRef& rhs) {
+  const Call call{state, std::string(comparison.symbol)};
+  SUTURE_CAPTURE_VOID(require_operands(call, lhs, rhs));
+  if (is_python_number(call, lhs) && is_python_number(call, rhs))
+    return python_operator(call, comparison.op, lhs, rhs);
+  return numpy::elementwise(call, comparison.op, {lhs, rhs});
 }
 
 }  // namespace suture

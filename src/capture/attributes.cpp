@@ -6,6 +6,7 @@
 //   inlined like calls. Attributes of frozen modules are constants without guards (known_modules.h).
 #include <fmt/format.h>
 
+#include "capture/folding.h"
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
@@ -30,8 +31,8 @@ Break no_attribute(CaptureState& state, const ValueRef& object, const std::strin
                           {fmt::format("{} has no attribute '{}'", state.describe(object), name)});
 }
 
-// A value for something that cannot change: an attribute of a frozen module, the function of a guarded
-// property.
+// A value for something that is guarded by identity or cannot change: an attribute of a known module, of a
+// builtin class.
 Outcome fixed_value(CaptureState& state, PyView o) {
   if (is_numpy_callable(o) || PyCFunction_Check(o) || PyType_Check(o) || PyModule_Check(o) ||
       is_plain_immutable(o) || Py_IS_TYPE(o, &PyMethodDescr_Type))
@@ -44,18 +45,24 @@ Outcome module_attribute(CaptureState& state, const ValueRef& object, PyView mod
                          const std::string& name) {
   AttributeLookup found = lookup_attribute(module, name_object(name).get());
   if (found.where == Where::kMissing) return no_attribute(state, object, name);
-  PyRef value = found.value;
-  if (!value && is_frozen_module(module)) {  // lazily imported parts of NumPy
-    value = PyRef::steal(PyObject_GetAttrString(module, name.c_str()));
-    if (!value) discard_error();
+  if (found.where == Where::kOpaque && is_known_module(module)) {
+    // A part of NumPy that is imported when it is first asked for. What the module only answers with, and does
+    // not keep, cannot be guarded.
+    SUTURE_CAPTURE(loaded,
+                   fold(state, [&] { return PyRef::steal(PyObject_GetAttrString(module, name.c_str())); }));
+    found = lookup_attribute(module, name_object(name).get());
   }
-  if (!value) return unsupported(state, object, name);
-  if (is_frozen_module(module)) {
-    SUTURE_CAPTURE(fixed, fixed_value(state, value.get()));
-    if (fixed) return fixed;
+  if (!found.value) return unsupported(state, object, name);
+  const SourceId owner = object->source != kNoSource ? object->source : state.object_source(module);
+  const SourceId source = state.source(SourceKind::kAttr, owner, -1, name);
+  if (is_known_module(module)) {
+    SUTURE_CAPTURE(fixed, fixed_value(state, found.value.get()));
+    if (fixed) {
+      state.guard_identity(source, found.value.get());
+      return fixed;
+    }
   }
-  if (object->source == kNoSource) return unsupported(state, object, name);
-  return state.wrap(value.get(), state.source(SourceKind::kAttr, object->source, -1, name));
+  return state.wrap(found.value.get(), source);
 }
 
 Outcome class_attribute(CaptureState& state, const ValueRef& object, PyView type, const std::string& name) {
@@ -81,11 +88,8 @@ Outcome constant_attribute(CaptureState& state, const ValueRef& object, const st
   if (PyType_Check(o)) return class_attribute(state, object, o, name);
   const bool is_ufunc = reinterpret_cast<PyObject*>(Py_TYPE(o)) == numpy_object("ufunc");
   if (!is_plain_immutable(o) && !is_ufunc) return unsupported(state, object, name);
-  PyRef value = PyRef::steal(PyObject_GetAttrString(o, name.c_str()));
-  if (!value) {
-    discard_error();
-    return no_attribute(state, object, name);
-  }
+  SUTURE_CAPTURE(value, fold(state, [&] { return PyRef::steal(PyObject_GetAttrString(o, name.c_str())); }));
+  if (!value) return unsupported(state, object, name);
   if (PyCFunction_Check(value.get()) && !is_ufunc) return std::make_shared<BuiltinMethodValue>(object, name);
   if (is_plain_immutable(value.get()) || PyTuple_CheckExact(value.get())) return state.literal(value);
   SUTURE_CAPTURE(fixed, fixed_value(state, value.get()));

@@ -1,18 +1,20 @@
 // Builtin functions and classes called with values that are not all constants; functools and operator.
 //
-// One row per callable: where it lives, its name, how many arguments the handler takes, whether it takes
-// keywords. A handler that cannot do the call returns a null value: call_on_constants or the unknown-call
-// break is next.
+// One row per callable: its name, how many arguments the handler takes, whether it takes keywords. A handler
+// that cannot do the call returns a null value: call_on_constants or the unknown-call break is next.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
 #include "cpython/discard_error.h"
 #include "cpython/objects.h"
+#include "ops/operators.h"
 
 namespace suture {
 namespace {
@@ -300,7 +302,7 @@ Outcome sum_call(CaptureState& state, const CallArguments& args) {
   while (true) {
     SUTURE_CAPTURE(item, next_item(state, iterator));
     if (!item) return total;
-    SUTURE_CAPTURE(sum, binary_op(state, 0, total, item));
+    SUTURE_CAPTURE(sum, binary_op(state, BinaryOperator::kAdd, total, item));
     total = std::move(sum);
   }
 }
@@ -380,7 +382,8 @@ Outcome convert(CaptureState& state, const CallArguments& args, const char* name
 Outcome float_call(CaptureState& state, const CallArguments& args) {
   // A size as a float stays symbolic: 1.0 * n is exact where float(n) is.
   if (args.positional.size() == 1 && as_sym_int(args.positional[0]))
-    return binary_op(state, 5, args.positional[0], state.constant(PyRef::steal(PyFloat_FromDouble(1.0))));
+    return binary_op(state, BinaryOperator::kMultiply, args.positional[0],
+                     state.constant(PyRef::steal(PyFloat_FromDouble(1.0))));
   return convert(state, args, "float", ValueClass::kPyFloat);
 }
 Outcome int_call(CaptureState& state, const CallArguments& args) {
@@ -440,87 +443,97 @@ Outcome partial_call(CaptureState&, const CallArguments& args) {
   return ValueRef(std::move(partial));
 }
 
-struct OperatorName {
-  std::string_view name;
-  int binary;
-};
-constexpr std::array<OperatorName, 13> kBinaryNames = {{{"add", 0},
-                                                        {"and_", 1},
-                                                        {"floordiv", 2},
-                                                        {"lshift", 3},
-                                                        {"matmul", 4},
-                                                        {"mul", 5},
-                                                        {"mod", 6},
-                                                        {"or_", 7},
-                                                        {"pow", 8},
-                                                        {"rshift", 9},
-                                                        {"sub", 10},
-                                                        {"truediv", 11},
-                                                        {"xor", 12}}};
-constexpr std::array<std::pair<std::string_view, const char*>, 6> kCompareNames = {
-    {{"lt", "<"}, {"le", "<="}, {"eq", "=="}, {"ne", "!="}, {"gt", ">"}, {"ge", ">="}}};
+// "iadd" is "add" in place, "iand" is "and_".
+std::optional<WrittenOperator> written_operator(std::string_view name) {
+  for (const BinaryOperatorInfo& row : kBinaryOperators) {
+    if (name == row.name) return WrittenOperator(row.id);
+    const std::string_view stem = row.name.substr(0, row.name.find('_'));
+    if (name.starts_with('i') && name.substr(1) == stem) return WrittenOperator(row.id, true);
+  }
+  return std::nullopt;
+}
+
+Captured<ValueRef> operator_of_two(CaptureState& state, std::string_view name, const ValueRef& a,
+                                   const ValueRef& b) {
+  if (const auto op = written_operator(name)) return binary_op(state, *op, a, b);
+  for (const ComparisonInfo& row : kComparisons)
+    if (row.name == name) return compare_op(state, row.symbol, a, b);
+  if (name == "getitem") return get_item(state, a, b);
+  if (name == "contains") {
+    SUTURE_CAPTURE(found, contains(state, a, b));
+    return state.boolean(found);
+  }
+  if (name == "is_" || name == "is_not") {
+    SUTURE_CAPTURE(same, is_same(state, a, b));
+    return state.boolean(same == (name == "is_"));
+  }
+  return ValueRef();
+}
 
 Outcome operator_call(CaptureState& state, std::string_view name, const CallArguments& args) {
   const Items& p = args.positional;
   if (!args.keyword.empty()) return ValueRef();
-  if (p.size() == 2) {
-    for (const auto& row : kBinaryNames)
-      if (row.name == name) return binary_op(state, row.binary, p[0], p[1]);
-    for (const auto& [spelled, op] : kCompareNames)
-      if (spelled == name) return compare_op(state, op, p[0], p[1]);
-    if (name == "getitem") return get_item(state, p[0], p[1]);
+  if (p.size() == 2) return operator_of_two(state, name, p[0], p[1]);
+  if (p.size() != 1) return ValueRef();
+  if (name == "inv") name = "invert";
+  for (const UnaryOperatorInfo& row : kUnaryOperators)
+    if (row.name == name) return unary_op(state, row.symbol, p[0]);
+  if (name == "abs") return absolute(state, args);
+  if (name == "not_") return logical_not(state, p[0]);
+  if (name == "truth") {
+    SUTURE_CAPTURE(answer, truth(state, p[0]));
+    return state.boolean(answer);
   }
-  if (p.size() == 1 && name == "neg") return unary_op(state, '-', p[0]);
-  if (p.size() == 1 && name == "pos") return unary_op(state, '+', p[0]);
-  if (p.size() == 1 && (name == "invert" || name == "inv")) return unary_op(state, '~', p[0]);
   return ValueRef();
 }
 
 // --- the table ---------------------------------------------------------------------------------------------
 struct Row {
-  std::string_view module, name;
+  std::string_view name;
   size_t least, most;
   bool keywords;
   Outcome (*handler)(CaptureState&, const CallArguments&);
 };
 constexpr size_t kMany = SIZE_MAX;
-constexpr std::array kBuiltins = {
-    Row{"builtins", "abs", 1, 1, false, absolute},
-    Row{"builtins", "isinstance", 2, 2, false, isinstance_call},
-    Row{"builtins", "issubclass", 2, 2, false, issubclass_call},
-    Row{"builtins", "type", 1, 1, false, type_call},
-    Row{"builtins", "len", 1, 1, false, len_call},
-    Row{"builtins", "callable", 1, 1, false, callable_call},
-    Row{"builtins", "getattr", 2, 3, false, getattr_call},
-    Row{"builtins", "setattr", 3, 3, false, setattr_call},
-    Row{"builtins", "range", 1, 3, false, range_call},
-    Row{"builtins", "zip", 0, kMany, true, zip_call},
-    Row{"builtins", "map", 2, kMany, false, map_call},
-    Row{"builtins", "filter", 2, 2, false, filter_call},
-    Row{"builtins", "enumerate", 1, 2, true, enumerate_call},
-    Row{"builtins", "reversed", 1, 1, false, reversed_call},
-    Row{"builtins", "iter", 1, 1, false, iter_call},
-    Row{"builtins", "next", 1, 2, false, next_call},
-    Row{"builtins", "tuple", 0, 1, false, tuple_call},
-    Row{"builtins", "list", 0, 1, false, list_call},
-    Row{"builtins", "set", 0, 1, false, set_call},
-    Row{"builtins", "dict", 0, 1, true, dict_call},
-    Row{"builtins", "sorted", 1, 1, true, sorted_call},
-    Row{"builtins", "sum", 1, 2, true, sum_call},
-    Row{"builtins", "any", 1, 1, false, any_call},
-    Row{"builtins", "all", 1, 1, false, all_call},
-    Row{"builtins", "min", 1, kMany, true, min_call},
-    Row{"builtins", "max", 1, kMany, true, max_call},
-    Row{"builtins", "float", 0, 1, false, float_call},
-    Row{"builtins", "int", 0, 2, true, int_call},
-    Row{"builtins", "bool", 0, 1, false, bool_call},
-    Row{"builtins", "str", 1, 1, false, to_text},
-    Row{"builtins", "repr", 1, 1, false, to_text},
-    Row{"builtins", "print", 0, kMany, true, print_call},
-    Row{"builtins", "slice", 1, 3, false, slice_call},
-    Row{"builtins", "super", 2, 2, false, super_call},
-    Row{"functools", "reduce", 2, 3, false, reduce_call},
-    Row{"functools", "partial", 1, kMany, true, partial_call},
+constexpr Row kBuiltins[] = {
+    {"abs", 1, 1, false, absolute},
+    {"isinstance", 2, 2, false, isinstance_call},
+    {"issubclass", 2, 2, false, issubclass_call},
+    {"type", 1, 1, false, type_call},
+    {"len", 1, 1, false, len_call},
+    {"callable", 1, 1, false, callable_call},
+    {"getattr", 2, 3, false, getattr_call},
+    {"setattr", 3, 3, false, setattr_call},
+    {"range", 1, 3, false, range_call},
+    {"zip", 0, kMany, true, zip_call},
+    {"map", 2, kMany, false, map_call},
+    {"filter", 2, 2, false, filter_call},
+    {"enumerate", 1, 2, true, enumerate_call},
+    {"reversed", 1, 1, false, reversed_call},
+    {"iter", 1, 1, false, iter_call},
+    {"next", 1, 2, false, next_call},
+    {"tuple", 0, 1, false, tuple_call},
+    {"list", 0, 1, false, list_call},
+    {"set", 0, 1, false, set_call},
+    {"dict", 0, 1, true, dict_call},
+    {"sorted", 1, 1, true, sorted_call},
+    {"sum", 1, 2, true, sum_call},
+    {"any", 1, 1, false, any_call},
+    {"all", 1, 1, false, all_call},
+    {"min", 1, kMany, true, min_call},
+    {"max", 1, kMany, true, max_call},
+    {"float", 0, 1, false, float_call},
+    {"int", 0, 2, true, int_call},
+    {"bool", 0, 1, false, bool_call},
+    {"str", 1, 1, false, to_text},
+    {"repr", 1, 1, false, to_text},
+    {"print", 0, kMany, true, print_call},
+    {"slice", 1, 3, false, slice_call},
+    {"super", 2, 2, false, super_call},
+};
+constexpr Row kFunctools[] = {
+    {"reduce", 2, 3, false, reduce_call},
+    {"partial", 1, kMany, true, partial_call},
 };
 
 std::string utf8(PyView text) {
@@ -547,13 +560,14 @@ std::pair<std::string, std::string> identity_of(PyView callable) {
 Outcome call_builtin(CaptureState& state, PyView callable, const CallArguments& args) {
   const auto [module, name] = identity_of(callable);
   if (module == "_operator") return operator_call(state, name, args);
-  for (const Row& row : kBuiltins) {
-    if (row.module != module || row.name != name) continue;
-    const size_t count = args.positional.size();
-    if (count < row.least || count > row.most || (!row.keywords && !args.keyword.empty())) return ValueRef();
-    return row.handler(state, args);
-  }
-  return ValueRef();
+  const std::span<const Row> rows = module == "builtins"    ? std::span<const Row>(kBuiltins)
+                                    : module == "functools" ? std::span<const Row>(kFunctools)
+                                                            : std::span<const Row>();
+  const auto row = std::ranges::find(rows, name, &Row::name);
+  const size_t count = args.positional.size();
+  const bool known = row != rows.end() && count >= row->least && count <= row->most &&
+                     (row->keywords || args.keyword.empty());
+  return known ? row->handler(state, args) : Outcome(ValueRef());
 }
 
 Outcome format_value(CaptureState& state, const ValueRef& value, int conversion, const ValueRef& spec) {

@@ -1,6 +1,7 @@
 // Calls: by kind of the callable.
 #include <fmt/format.h>
 
+#include "capture/folding.h"
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
@@ -172,13 +173,12 @@ Outcome call_on_constants(CaptureState& state, PyView callable, const CallArgume
     if (!object) return state.unknown_break(value);
     PyDict_SetItemString(keyword.get(), name.c_str(), object.get());
   }
-  PyRef result = PyRef::steal(PyObject_Call(callable, positional.get(), keyword.get()));
-  if (!result) {
-    const std::string text = pending_exception_text();
-    discard_error();
-    return state.make_break(BreakReason::kWouldRaise, {text});
-  }
-  return state.literal(result);
+  SUTURE_CAPTURE(result, fold(state, [&] {
+                   return PyRef::steal(PyObject_Call(callable, positional.get(), keyword.get()));
+                 }));
+  if (result) return state.literal(result);
+  return state.make_break(BreakReason::kPythonScalarMath,
+                          {fmt::format("`{}` of constants warns", short_repr(callable))});
 }
 
 }  // namespace suture

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -55,9 +56,13 @@ struct FrameEnd {
   std::optional<Break> reason;     // kBreak, kLoop, kSkip
 };
 
+// Where the functions that were inlined around a node are called, outermost first; null at top level.
+using CallSites = std::shared_ptr<const std::vector<UserSpan>>;
+
 struct Capture {
   Function function;
-  Graph graph;  // level kCaptured; empty() when no node but inputs exists
+  Graph graph;                        // level kCaptured; empty() when no node but inputs exists
+  std::vector<CallSites> call_sites;  // per node of the graph
   std::vector<RecipeId>
       input_recipes;  // per placeholder: always Kind::kSource (or kSymInt for symbolic ints used as values)
   GuardSet guards;

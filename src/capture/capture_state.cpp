@@ -17,7 +17,20 @@ namespace suture {
 CaptureState::CaptureState(const FrameInput& input, const CaptureOptions& options)
     : builder(graph), options(options), input(input) {}
 
+std::vector<CallSites> CaptureState::call_sites() {
+  sites_of_node_.resize(graph.nodes.size(), sites_);
+  return sites_of_node_;
+}
+
 void CaptureState::set_place(UserSpan where) {
+  sites_of_node_.resize(graph.nodes.size(), sites_);
+  if (active.empty()) {
+    sites_ = nullptr;
+  } else if (!sites_ || sites_->size() != active.size() || sites_->back() != active.back().call_site) {
+    std::vector<UserSpan> sites;
+    for (const ActiveCall& call : active) sites.push_back(call.call_site);
+    sites_ = std::make_shared<const std::vector<UserSpan>>(std::move(sites));
+  }
   builder.set_place(where);
   graph.env.set_place(where);
   place_ = std::move(where);

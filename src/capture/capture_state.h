@@ -83,6 +83,8 @@ class CaptureState {
 
   void set_place(UserSpan where);  // blamed for nodes, guards and shape facts from now on
   const UserSpan& place() const { return place_; }
+  // Per node so far.
+  std::vector<CallSites> call_sites();
   Break make_break(BreakReason reason, std::vector<std::string> args) const;
 
   // Guards; equal ones are added once.
@@ -173,6 +175,8 @@ class CaptureState {
   ValueRef placeholder(SourceId source, TensorType type);
 
   UserSpan place_;
+  CallSites sites_;  // of the nodes made since the last set_place
+  std::vector<CallSites> sites_of_node_;
   std::map<SourceId, ValueRef> by_source_;
   std::unordered_map<PyObject*, ValueRef> by_object_;
   std::vector<ValueRef> known_values_;

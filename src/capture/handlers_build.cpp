@@ -1,21 +1,14 @@
 // Handlers: operators, building and taking apart containers, string formatting.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "capture/symbolic_interpreter.h"
 
 namespace suture {
-namespace {
-
-constexpr std::array<const char*, 6> kCompareOps = {"<", "<=", "==", "!=", ">", ">="};
-
-}  // namespace
 
 Flow SymbolicInterpreter::binary_operator(const Instruction& instruction) {
   ValueRef rhs = pop();
   ValueRef lhs = pop();
-  return push_outcome(binary_op(state_, instruction.arg, lhs, rhs));
+  return push_outcome(binary_op(state_, WrittenOperator::of_bytecode(instruction.arg), lhs, rhs));
 }
 
 Flow SymbolicInterpreter::unary_positive(const Instruction&) {
@@ -32,7 +25,8 @@ Flow SymbolicInterpreter::unary_not(const Instruction&) { return push_outcome(lo
 Flow SymbolicInterpreter::compare_operator(const Instruction& instruction) {
   ValueRef rhs = pop();
   ValueRef lhs = pop();
-  return push_outcome(compare_op(state_, kCompareOps[static_cast<size_t>(instruction.arg)], lhs, rhs));
+  return push_outcome(
+      compare_op(state_, kComparisons[static_cast<size_t>(instruction.arg)].symbol, lhs, rhs));
 }
 
 Flow SymbolicInterpreter::is_operator(const Instruction& instruction) {

@@ -243,7 +243,7 @@ Flow SymbolicInterpreter::delete_subscr(const Instruction&) {
   return Flow();
 }
 
-// --- imports: modules that are loaded already, and whose attributes are fixed ------------------------------
+// --- imports: known modules that are loaded already --------------------------------------------------------
 Flow SymbolicInterpreter::import_name(const Instruction& instruction) {
   ValueRef from_list = pop();
   ValueRef level = pop();
@@ -253,7 +253,7 @@ Flow SymbolicInterpreter::import_name(const Instruction& instruction) {
   const std::string wanted = has_names ? name : name.substr(0, name.find('.'));
   PyRef module = PyRef::steal(PyImport_GetModule(PyRef::steal(PyUnicode_FromString(wanted.c_str())).get()));
   auto relative = state_.as_int(level);
-  if (!module || !names || !relative || *relative != SymInt(0) || !is_frozen_module(module.get())) {
+  if (!module || !names || !relative || *relative != SymInt(0) || !is_known_module(module.get())) {
     discard_error();
     return state_.make_break(BreakReason::kUnsupportedOpcode,
                              {fmt::format("IMPORT_NAME (import of {})", name)});

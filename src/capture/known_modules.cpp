@@ -42,16 +42,20 @@ PyView module_object(const char* module, std::string_view name) {
   return PyDict_GetItemString(PyModule_GetDict(found.get()), std::string(name).c_str());
 }
 
+PyView numpy_object(std::string_view name) {
+  return PyDict_GetItemString(numpy_names(), std::string(name).c_str());
+}
+
 std::string module_name(PyView module) {
   if (!module || !PyModule_Check(module)) return {};
   return utf8(PyDict_GetItemString(PyModule_GetDict(module), "__name__"));
 }
 
-bool is_frozen_module(PyView module) {
+bool is_known_module(PyView module) {
   const std::string name = module_name(module);
-  static constexpr std::array<std::string_view, 8> kFrozen = {"numpy",     "math",     "cmath",  "operator",
-                                                              "functools", "builtins", "suture", "itertools"};
-  return is_one_of(name, kFrozen) || name.starts_with("numpy.");
+  static constexpr std::array<std::string_view, 8> kKnown = {"numpy",     "math",     "cmath",  "operator",
+                                                             "functools", "builtins", "suture", "itertools"};
+  return is_one_of(name, kKnown) || name.starts_with("numpy.");
 }
 
 bool is_pure_callable(PyView callable) {

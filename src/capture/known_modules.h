@@ -1,8 +1,4 @@
 // Objects of modules that capture knows by name: NumPy, math, functools, Suture itself.
-//
-// Attributes of these modules are taken as constants without a guard per attribute: replacing np.sin in a
-// running program is outside what capture follows; the module object itself is guarded where the user's code
-// names it.
 #pragma once
 
 #include <string>
@@ -14,11 +10,12 @@ namespace suture {
 
 // An attribute of a module that is already imported; borrowed, null when the module or name does not exist.
 PyView module_object(const char* module, std::string_view name);
-inline PyView numpy_object(std::string_view name) { return module_object("numpy", name); }
+// NumPy's own object of that name, whatever the module holds now; the same otherwise.
+PyView numpy_object(std::string_view name);
 // Name of a module object ("numpy.linalg"), or empty.
 std::string module_name(PyView module);
-// Modules whose attributes never change while a program runs.
-bool is_frozen_module(PyView module);
+// Modules whose numbers and functions are part of the program: constants for capture, guarded by identity.
+bool is_known_module(PyView module);
 // Builtin functions and classes that may be called during capture when all arguments are constants: they have
 // no effects and depend on nothing but their arguments.
 bool is_pure_callable(PyView callable);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capture/capture_state.h"
+#include "ops/operators.h"
 
 namespace suture {
 
@@ -24,12 +25,12 @@ Outcome array_attribute(CaptureState& state, const ValueRef& array, const std::s
 Outcome call_array_method(CaptureState& state, const ValueRef& array, const std::string& name,
                           const CallArguments& args);
 
-// BINARY_OP numbers of CPython (0 add ... 13+ in-place). Called when at least one operand is an ArrayValue.
-// In-place forms on arrays write into the left operand's memory (kStore) and return the left value itself.
-Outcome array_binary_op(CaptureState& state, int binary_op, const ValueRef& lhs, const ValueRef& rhs);
-Outcome array_unary_op(CaptureState& state, char op /* '-' '+' '~' */, const ValueRef& operand);
-// op: "<" "<=" "==" "!=" ">" ">="
-Outcome array_compare(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs);
+// Called when at least one operand is an ArrayValue, or a NumPy scalar. In-place forms on arrays write into the
+// left operand's memory (kStore) and return the left value itself.
+Outcome array_binary_op(CaptureState& state, WrittenOperator op, const ValueRef& lhs, const ValueRef& rhs);
+Outcome array_unary_op(CaptureState& state, const UnaryOperatorInfo& op, const ValueRef& operand);
+Outcome array_compare(CaptureState& state, const ComparisonInfo& op, const ValueRef& lhs,
+                      const ValueRef& rhs);
 
 Outcome array_subscript(CaptureState& state, const ValueRef& array, const ValueRef& index);
 // array[index] = value. Value is None's ConstantValue on success.

@@ -8,14 +8,14 @@
 #include <string>
 
 #include "capture/capture_state.h"
+#include "ops/operators.h"
 
 namespace suture {
 
 // --- operators (python_operators.cpp) ---
-Outcome binary_op(CaptureState& state, int op, const ValueRef& lhs,
-                  const ValueRef& rhs);                                   // BINARY_OP numbers, 13+ in place
-Outcome unary_op(CaptureState& state, char op, const ValueRef& operand);  // '-' '+' '~'
-Outcome compare_op(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs);
+Outcome binary_op(CaptureState& state, WrittenOperator op, const ValueRef& lhs, const ValueRef& rhs);
+Outcome unary_op(CaptureState& state, char symbol, const ValueRef& operand);  // '-' '+' '~'
+Outcome compare_op(CaptureState& state, std::string_view symbol, const ValueRef& lhs, const ValueRef& rhs);
 Captured<bool> contains(CaptureState& state, const ValueRef& container, const ValueRef& item);
 Captured<bool> is_same(CaptureState& state, const ValueRef& a, const ValueRef& b);
 // Truth value; SB101 when it depends on array values.

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "capture/folding.h"
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
@@ -24,29 +24,30 @@
 namespace suture {
 namespace {
 
-enum BinaryOp {
-  kAddOp = 0,
-  kAndOp = 1,
-  kFloorDivideOp = 2,
-  kMatmulOp = 4,
-  kMultiplyOp = 5,
-  kRemainderOp = 6,
-  kOrOp = 7,
-  kPowerOp = 8,
-  kSubtractOp = 10,
-  kTrueDivideOp = 11,
-  kInPlace = 13
-};
-
-constexpr std::array<const char*, 13> kSymbols = {"+", "&",  "//", "<<", "@", "*", "%",
-                                                  "|", "**", ">>", "-",  "/", "^"};
-
 using NumberFunction = PyObject* (*)(PyObject*, PyObject*);
-PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
-constexpr std::array<NumberFunction, 13> kFunctions = {
-    PyNumber_Add,      PyNumber_And,        PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply,
-    PyNumber_Multiply, PyNumber_Remainder,  PyNumber_Or,          power,           PyNumber_Rshift,
-    PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
+// **, which takes a modulus besides.
+PyObject* number_function(PyObject* (*power)(PyObject*, PyObject*, PyObject*), PyObject* a, PyObject* b) {
+  return power(a, b, Py_None);
+}
+PyObject* number_function(NumberFunction function, PyObject* a, PyObject* b) { return function(a, b); }
+
+PyRef python_binary_op(BinaryOperator op, PyView a, PyView b) {
+  switch (op) {
+#define SUTURE_BINARY_OPERATOR(id, symbol, op, name, method, reflected, in_place, call) \
+  case BinaryOperator::id: return PyRef::steal(number_function(call, a, b));
+#include "ops/operators.def"
+  }
+  return {};
+}
+
+PyRef python_unary_op(char symbol, PyView a) {
+  switch (symbol) {
+#define SUTURE_UNARY_OPERATOR(symbol, op, name, method, call) \
+  case symbol: return PyRef::steal(call(a));
+#include "ops/operators.def"
+  }
+  return {};
+}
 
 bool is_weak_array(CaptureState& state, const ValueRef& value) {
   auto* array = as_array(value);
@@ -64,25 +65,15 @@ Break scalar_math(CaptureState& state, const std::string& what) {
   return state.make_break(BreakReason::kPythonScalarMath, {what});
 }
 
-// Turns the pending exception of a failed real operation into the break that lets Python raise it again.
-Failed raises(CaptureState& state) {
-  const std::string text = pending_exception_text();
-  const bool fatal =
-      PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_MemoryError);
-  if (fatal) return Failed{Error::python("capture")};
-  discard_error();
-  return Failed{state.make_break(BreakReason::kWouldRaise, {text})};
-}
-
 // Sizes beyond which an operation on constants is left to run time.
-bool is_costly(int op, PyView a, PyView b) {
-  if (op == kPowerOp || op == 3 /* << */) {
+bool is_costly(BinaryOperator op, PyView a, PyView b) {
+  if (op == BinaryOperator::kPower || op == BinaryOperator::kLeftShift) {
     if (!PyLong_Check(a) || !PyLong_Check(b)) return false;
     int overflow = 0;
     const long long exponent = PyLong_AsLongLongAndOverflow(b, &overflow);
     return overflow != 0 || exponent > 4096;
   }
-  if (op == kMultiplyOp &&
+  if (op == BinaryOperator::kMultiply &&
       (PyUnicode_Check(a) || PyUnicode_Check(b) || PyBytes_Check(a) || PyBytes_Check(b))) {
     const long long count = PyLong_Check(a)   ? PyLong_AsLongLong(a)
                             : PyLong_Check(b) ? PyLong_AsLongLong(b)
@@ -92,23 +83,39 @@ bool is_costly(int op, PyView a, PyView b) {
   return false;
 }
 
-Outcome constant_binary_op(CaptureState& state, int op, PyView a, PyView b) {
-  if (is_costly(op, a, b))
-    return scalar_math(state, fmt::format("{} of large constants", kSymbols[static_cast<size_t>(op)]));
-  PyRef result = PyRef::steal(kFunctions[static_cast<size_t>(op)](a, b));
-  if (!result) return raises(state);
-  return state.literal(result);
+Outcome constant_binary_op(CaptureState& state, BinaryOperator op, const ValueRef& lhs, const ValueRef& rhs) {
+  PyView a = as_constant(lhs)->object.get(), b = as_constant(rhs)->object.get();
+  if (is_costly(op, a, b)) return scalar_math(state, fmt::format("{} of large constants", info(op).symbol));
+  SUTURE_CAPTURE(result, fold(state, [&] { return python_binary_op(op, a, b); }));
+  return result ? state.literal(result) : array_binary_op(state, op, lhs, rhs);
 }
 
-std::optional<SymInt> sym_binary_op(CaptureState& state, int op, const SymInt& a, const SymInt& b) {
+// The same for values that are constants once their symbols are fixed.
+Outcome constant_binary_op(CaptureState& state, BinaryOperator op, PyRef a, PyRef b) {
+  return constant_binary_op(state, op, state.constant(std::move(a)), state.constant(std::move(b)));
+}
+
+// A question of CPython's C API (1, 0, or -1 with an exception) on constants.
+template <std::invocable Question>
+Captured<bool> ask_python(CaptureState& state, Question question) {
+  SUTURE_CAPTURE(answer, fold(state, [&] {
+                   const int known = question();
+                   return known < 0 ? PyRef() : PyRef::borrow(known ? Py_True : Py_False);
+                 }));
+  if (!answer) return scalar_math(state, "A comparison of constants warns");
+  return answer.get() == Py_True;
+}
+
+std::optional<SymInt> sym_binary_op(CaptureState& state, BinaryOperator op, const SymInt& a,
+                                    const SymInt& b) {
   switch (op) {
-    case kAddOp: return a + b;
-    case kSubtractOp: return a - b;
-    case kMultiplyOp: return a * b;
-    case kFloorDivideOp:
-    case kRemainderOp:
+    case BinaryOperator::kAdd: return a + b;
+    case BinaryOperator::kSubtract: return a - b;
+    case BinaryOperator::kMultiply: return a * b;
+    case BinaryOperator::kFloorDivide:
+    case BinaryOperator::kRemainder:
       if (state.graph.env.eq(b, 0)) return std::nullopt;
-      return op == kFloorDivideOp ? floordiv(a, b) : mod(a, b);
+      return op == BinaryOperator::kFloorDivide ? floordiv(a, b) : mod(a, b);
     default: return std::nullopt;
   }
 }
@@ -124,11 +131,22 @@ bool is_float_constant(const ValueRef& value) {
   return constant && PyFloat_CheckExact(constant->object.get());
 }
 
+// Operators that a kernel computes on Python numbers as Python does.
+bool is_compiled_on_numbers(BinaryOperator op) {
+  switch (op) {
+    case BinaryOperator::kAdd:
+    case BinaryOperator::kSubtract:
+    case BinaryOperator::kMultiply:
+    case BinaryOperator::kTrueDivide:
+    case BinaryOperator::kPower: return true;
+    default: return false;
+  }
+}
+
 // At least one operand is a SymInt, the other an int, a float or a SymInt.
-Outcome symbolic_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
+Outcome symbolic_binary_op(CaptureState& state, BinaryOperator op, const ValueRef& lhs, const ValueRef& rhs) {
   const bool with_float = is_float_constant(lhs) || is_float_constant(rhs);
-  const bool as_float =
-      op == kTrueDivideOp || (with_float && (op == kAddOp || op == kSubtractOp || op == kMultiplyOp));
+  const bool as_float = op == BinaryOperator::kTrueDivide || (with_float && is_compiled_on_numbers(op));
   if (as_float) {  // a Python float that depends on a size: computed in the graph
     ValueRef a = graph_number(state, lhs), b = graph_number(state, rhs);
     if (a && b) return array_binary_op(state, op, a, b);
@@ -138,16 +156,15 @@ Outcome symbolic_binary_op(CaptureState& state, int op, const ValueRef& lhs, con
     if (auto result = sym_binary_op(state, op, *a, *b)) return state.python_int(*result);
   }
   PyRef x = state.force_constant(lhs), y = state.force_constant(rhs);
-  if (x && y) return constant_binary_op(state, op, x.get(), y.get());
+  if (x && y) return constant_binary_op(state, op, std::move(x), std::move(y));
   return state.unknown_break(x ? rhs : lhs);
 }
 
 // Two Python numbers of which at least one lives in the graph.
-Outcome weak_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
-  if (op == kAddOp || op == kSubtractOp || op == kMultiplyOp || op == kTrueDivideOp)
-    return array_binary_op(state, op, lhs, rhs);
-  return scalar_math(state, fmt::format("`{}` on Python numbers that are known only at run time",
-                                        kSymbols[static_cast<size_t>(op)]));
+Outcome weak_binary_op(CaptureState& state, BinaryOperator op, const ValueRef& lhs, const ValueRef& rhs) {
+  if (is_compiled_on_numbers(op)) return array_binary_op(state, op, lhs, rhs);
+  return scalar_math(state,
+                     fmt::format("`{}` on Python numbers that are known only at run time", info(op).symbol));
 }
 
 Outcome repeat(CaptureState& state, const SequenceValue& sequence, const ValueRef& count) {
@@ -163,9 +180,10 @@ Outcome repeat(CaptureState& state, const SequenceValue& sequence, const ValueRe
   return std::make_shared<SequenceValue>(sequence.kind, std::move(items));
 }
 
-Outcome sequence_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
-  const int plain = op % kInPlace;
-  if (op >= kInPlace && as_list(lhs) && plain == kAddOp) {
+Outcome sequence_binary_op(CaptureState& state, WrittenOperator written, const ValueRef& lhs,
+                           const ValueRef& rhs) {
+  const auto [op, in_place] = written;
+  if (in_place && as_list(lhs) && op == BinaryOperator::kAdd) {
     SUTURE_CAPTURE_VOID(list_extend(state, lhs, rhs));
     return lhs;
   }
@@ -173,14 +191,14 @@ Outcome sequence_binary_op(CaptureState& state, int op, const ValueRef& lhs, con
   SUTURE_CAPTURE_VOID(state.materialize(rhs));
   auto* a = as_tuple_or_list(lhs);
   auto* b = as_tuple_or_list(rhs);
-  if (plain == kAddOp && a && b && a->kind == b->kind) {
+  if (op == BinaryOperator::kAdd && a && b && a->kind == b->kind) {
     std::vector<ValueRef> items = a->items;
     items.insert(items.end(), b->items.begin(), b->items.end());
     return std::make_shared<SequenceValue>(a->kind, std::move(items));
   }
-  if (plain == kMultiplyOp && (a || b) && !(op >= kInPlace && as_list(lhs)))
+  if (op == BinaryOperator::kMultiply && (a || b) && !(in_place && as_list(lhs)))
     return repeat(state, a ? *a : *b, a ? rhs : lhs);
-  if (plain == kOrOp && op < kInPlace && as_dict(lhs) && as_dict(rhs)) {
+  if (op == BinaryOperator::kOr && !in_place && as_dict(lhs) && as_dict(rhs)) {
     auto merged = std::make_shared<DictValue>();
     merged->items = as_dict(lhs)->items;
     ValueRef out = merged;
@@ -188,7 +206,7 @@ Outcome sequence_binary_op(CaptureState& state, int op, const ValueRef& lhs, con
     return out;
   }
   PyRef x = state.python_constant(lhs), y = state.python_constant(rhs);
-  if (op < kInPlace && x && y) return constant_binary_op(state, plain, x.get(), y.get());
+  if (!in_place && x && y) return constant_binary_op(state, op, std::move(x), std::move(y));
   return state.unknown_break(as_tuple_or_list(lhs) || as_dict(lhs) ? rhs : lhs);
 }
 
@@ -198,27 +216,21 @@ bool is_container(const ValueRef& v) {
 }
 
 // --- user classes ------------------------------------------------------------------------------------------
-constexpr std::array<std::pair<const char*, const char*>, 13> kSpecialMethods = {
-    {{"__add__", "__radd__"},
-     {"__and__", "__rand__"},
-     {"__floordiv__", "__rfloordiv__"},
-     {"__lshift__", "__rlshift__"},
-     {"__matmul__", "__rmatmul__"},
-     {"__mul__", "__rmul__"},
-     {"__mod__", "__rmod__"},
-     {"__or__", "__ror__"},
-     {"__pow__", "__rpow__"},
-     {"__rshift__", "__rrshift__"},
-     {"__sub__", "__rsub__"},
-     {"__truediv__", "__rtruediv__"},
-     {"__xor__", "__rxor__"}}};
-
-// instance OP anything: the class's own method, when no in-place form exists and the right side cannot take
+// instance OP anything: the class's own method. Where the right side is an instance, too, its class may take
 // precedence.
-Outcome instance_binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
-  if (!as_instance(lhs) || as_instance(rhs) || op >= kInPlace)
-    return state.unknown_break(as_instance(lhs) ? lhs : rhs);
-  SUTURE_CAPTURE(method, class_method(state, lhs, kSpecialMethods[static_cast<size_t>(op)].first));
+Outcome instance_binary_op(CaptureState& state, WrittenOperator written, const ValueRef& lhs,
+                           const ValueRef& rhs) {
+  if (!as_instance(lhs) || as_instance(rhs)) return state.unknown_break(as_instance(lhs) ? lhs : rhs);
+  const BinaryOperatorInfo& binary = info(written.op);
+  ValueRef method;
+  if (written.in_place) {
+    SUTURE_CAPTURE(writing, class_method(state, lhs, binary.in_place));
+    method = writing;
+  }
+  if (!method) {
+    SUTURE_CAPTURE(plain, class_method(state, lhs, binary.method));
+    method = plain;
+  }
   if (!method) return state.unknown_break(lhs);
   SUTURE_CAPTURE(result, call(state, method, {{rhs}, {}}));
   auto* constant = as_constant(result);
@@ -232,58 +244,55 @@ bool is_python_number(CaptureState& state, const ValueRef& value) {
   return is_weak_array(state, value) || as_sym_int(value) || is_python_scalar_constant(value);
 }
 
-Outcome binary_op(CaptureState& state, int op, const ValueRef& lhs, const ValueRef& rhs) {
-  const int plain = op % kInPlace;
-  if (as_instance(lhs) || as_instance(rhs)) return instance_binary_op(state, op, lhs, rhs);
+Outcome binary_op(CaptureState& state, WrittenOperator written, const ValueRef& lhs, const ValueRef& rhs) {
+  const auto [op, in_place] = written;
+  if (as_instance(lhs) || as_instance(rhs)) return instance_binary_op(state, written, lhs, rhs);
   if (as_array(lhs) || as_array(rhs)) {
     if (is_python_number(state, lhs) && is_python_number(state, rhs))
-      return weak_binary_op(state, plain, lhs, rhs);
-    if (as_list(lhs) && op >= kInPlace) return state.unknown_break(lhs);
+      return weak_binary_op(state, op, lhs, rhs);
+    if (as_list(lhs) && in_place) return state.unknown_break(lhs);
     SUTURE_CAPTURE_VOID(state.materialize(lhs));
     SUTURE_CAPTURE_VOID(state.materialize(rhs));
-    const bool in_place = op >= kInPlace && as_array(lhs) && !state.type_of(*as_array(lhs)).scalar();
-    return array_binary_op(state, in_place ? op : plain, lhs, rhs);
+    const bool writes = in_place && as_array(lhs) && !state.type_of(*as_array(lhs)).scalar();
+    return array_binary_op(state, {op, writes}, lhs, rhs);
   }
-  if (is_container(lhs) || is_container(rhs)) return sequence_binary_op(state, op, lhs, rhs);
-  if (as_sym_int(lhs) || as_sym_int(rhs)) return symbolic_binary_op(state, plain, lhs, rhs);
+  if (is_container(lhs) || is_container(rhs)) return sequence_binary_op(state, written, lhs, rhs);
+  if (as_sym_int(lhs) || as_sym_int(rhs)) return symbolic_binary_op(state, op, lhs, rhs);
   auto *a = as_constant(lhs), *b = as_constant(rhs);
   if (a && b && is_plain_immutable(a->object.get()) && is_plain_immutable(b->object.get()))
-    return constant_binary_op(state, plain, a->object.get(), b->object.get());
+    return constant_binary_op(state, op, lhs, rhs);
   return state.unknown_break(a && is_plain_immutable(a->object.get()) ? rhs : lhs);
 }
 
-Outcome unary_op(CaptureState& state, char op, const ValueRef& operand) {
+Outcome unary_op(CaptureState& state, char symbol, const ValueRef& operand) {
+  const UnaryOperatorInfo& unary = *std::ranges::find(kUnaryOperators, symbol, &UnaryOperatorInfo::symbol);
   if (as_array(operand)) {
-    if (is_weak_array(state, operand) && op == '~')
+    if (is_weak_array(state, operand) && symbol == '~')
       return scalar_math(state, "`~` on a Python number known only at run time");
-    return array_unary_op(state, op, operand);
+    return array_unary_op(state, unary, operand);
   }
   if (auto* sym = as_sym_int(operand)) {
-    if (op == '+') return operand;
-    return state.python_int(op == '-' ? -sym->value : -sym->value - SymInt(1));
+    if (symbol == '+') return operand;
+    return state.python_int(symbol == '-' ? -sym->value : -sym->value - SymInt(1));
+  }
+  if (as_instance(operand)) {
+    SUTURE_CAPTURE(method, class_method(state, operand, unary.method));
+    return method ? call(state, method, {}) : Outcome(state.unknown_break(operand));
   }
   auto* constant = as_constant(operand);
   if (!constant || !is_plain_immutable(constant->object.get())) return state.unknown_break(operand);
-  PyView o = constant->object.get();
-  PyRef result = PyRef::steal(op == '-'   ? PyNumber_Negative(o)
-                              : op == '+' ? PyNumber_Positive(o)
-                                          : PyNumber_Invert(o));
-  if (!result) return raises(state);
-  return state.constant(std::move(result));
+  SUTURE_CAPTURE(result, fold(state, [&] { return python_unary_op(symbol, constant->object.get()); }));
+  return result ? Outcome(state.constant(result)) : array_unary_op(state, unary, operand);
 }
 
 // --- comparison --------------------------------------------------------------------------------------------
 namespace {
 
-int python_compare(const std::string& op) {
-  static constexpr std::array<std::pair<std::string_view, int>, 6> kOps = {
-      {{"<", Py_LT}, {"<=", Py_LE}, {"==", Py_EQ}, {"!=", Py_NE}, {">", Py_GT}, {">=", Py_GE}}};
-  for (const auto& [text, number] : kOps)
-    if (text == op) return number;
-  return -1;
+const ComparisonInfo& comparison_of(std::string_view symbol) {
+  return *std::ranges::find(kComparisons, symbol, &ComparisonInfo::symbol);
 }
 
-bool compare_symbols(ShapeEnv& env, const std::string& op, const SymInt& a, const SymInt& b) {
+bool compare_symbols(ShapeEnv& env, std::string_view op, const SymInt& a, const SymInt& b) {
   if (op == "==") return env.eq(a, b);
   if (op == "!=") return !env.eq(a, b);
   if (op == "<") return env.lt(a, b);
@@ -299,7 +308,7 @@ Captured<bool> items_equal(CaptureState& state, const ValueRef& a, const ValueRe
   return truth(state, result);
 }
 
-Outcome compare_sequences(CaptureState& state, const std::string& op, const ValueRef& lhs,
+Outcome compare_sequences(CaptureState& state, std::string_view op, const ValueRef& lhs,
                           const ValueRef& rhs) {
   SUTURE_CAPTURE_VOID(state.materialize(lhs));
   SUTURE_CAPTURE_VOID(state.materialize(rhs));
@@ -316,10 +325,13 @@ Outcome compare_sequences(CaptureState& state, const std::string& op, const Valu
   return state.boolean(compare_symbols(state.graph.env, op, x, y));
 }
 
-Outcome compare_constants(CaptureState& state, const std::string& op, PyView a, PyView b) {
-  PyRef result = PyRef::steal(PyObject_RichCompare(a, b, python_compare(op)));
-  if (!result) return raises(state);
-  return state.literal(result);
+Outcome compare_constants(CaptureState& state, std::string_view op, const PyRef& a, const PyRef& b) {
+  const ComparisonInfo& comparison = comparison_of(op);
+  SUTURE_CAPTURE(result, fold(state, [&] {
+                   return PyRef::steal(PyObject_RichCompare(a.get(), b.get(), comparison.number));
+                 }));
+  return result ? state.literal(result)
+                : array_compare(state, comparison, state.constant(a), state.constant(b));
 }
 
 // Operands for which == falls back to identity: functions, classes, modules, None and the like.
@@ -346,14 +358,14 @@ bool is_plain_constant(const ValueRef& value) {
 
 }  // namespace
 
-Outcome compare_op(CaptureState& state, const std::string& op, const ValueRef& lhs, const ValueRef& rhs) {
+Outcome compare_op(CaptureState& state, std::string_view op, const ValueRef& lhs, const ValueRef& rhs) {
   if (as_array(lhs) || as_array(rhs)) {
     if (is_container(lhs) || is_container(rhs)) {
       SUTURE_CAPTURE_VOID(state.materialize(lhs));
       SUTURE_CAPTURE_VOID(state.materialize(rhs));
     }
     if (as_instance(lhs) || as_instance(rhs)) return state.unknown_break(as_instance(lhs) ? lhs : rhs);
-    return array_compare(state, op, lhs, rhs);
+    return array_compare(state, comparison_of(op), lhs, rhs);
   }
   const bool equality = op == "==" || op == "!=";
   if (as_tuple_or_list(lhs) && as_tuple_or_list(rhs)) {
@@ -365,21 +377,21 @@ Outcome compare_op(CaptureState& state, const std::string& op, const ValueRef& l
     if (a && b) return state.boolean(compare_symbols(state.graph.env, op, *a, *b));
     PyRef x = state.force_constant(lhs), y = state.force_constant(rhs);
     if (x && y && is_python_scalar_constant(as_sym_int(lhs) ? rhs : lhs))
-      return compare_constants(state, op, x.get(), y.get());
+      return compare_constants(state, op, x, y);
     if (equality && is_plain_constant(as_sym_int(lhs) ? rhs : lhs)) return state.boolean(op == "!=");
     return state.unknown_break(as_sym_int(lhs) ? rhs : lhs);
   }
   if (is_plain_constant(lhs) && is_plain_constant(rhs))
-    return compare_constants(state, op, as_constant(lhs)->object.get(), as_constant(rhs)->object.get());
+    return compare_constants(state, op, as_constant(lhs)->object, as_constant(rhs)->object);
   if (equality && (is_dtype(lhs) || is_dtype(rhs)) && as_constant(lhs) && as_constant(rhs))
-    return compare_constants(state, op, as_constant(lhs)->object.get(), as_constant(rhs)->object.get());
+    return compare_constants(state, op, as_constant(lhs)->object, as_constant(rhs)->object);
   if (equality && (compares_by_identity(lhs) || compares_by_identity(rhs)) && !as_instance(lhs) &&
       !as_instance(rhs) && !as_unknown(lhs) && !as_unknown(rhs)) {
     SUTURE_CAPTURE(same, is_same(state, lhs, rhs));
     return state.boolean(same == (op == "=="));
   }
   PyRef x = state.python_constant(lhs), y = state.python_constant(rhs);
-  if (x && y && is_container(lhs) && is_container(rhs)) return compare_constants(state, op, x.get(), y.get());
+  if (x && y && is_container(lhs) && is_container(rhs)) return compare_constants(state, op, x, y);
   return state.unknown_break(is_plain_constant(lhs) ? rhs : lhs);
 }
 
@@ -396,9 +408,10 @@ Captured<bool> contains(CaptureState& state, const ValueRef& container, const Va
   if (!key) return state.unknown_break(item);
   if (auto* dict = as_dict(container)) {
     for (size_t i = 0; i < dict->items.size(); ++i) {
-      const int equal = PyObject_RichCompareBool(dict->items[i].first.get(), key.get(), Py_EQ);
-      if (equal < 0) return raises(state);
-      if (equal == 0) continue;
+      PyView candidate = dict->items[i].first.get();
+      SUTURE_CAPTURE(
+          equal, ask_python(state, [&] { return PyObject_RichCompareBool(candidate, key.get(), Py_EQ); }));
+      if (!equal) continue;
       SUTURE_CAPTURE_VOID(state.item(*dict, i));
       return true;
     }
@@ -407,15 +420,12 @@ Captured<bool> contains(CaptureState& state, const ValueRef& container, const Va
   }
   if (as_set(container)) {
     PyRef set = state.python_constant(container);
-    const int found = set ? PySet_Contains(set.get(), key.get()) : -1;
-    if (found < 0) return raises(state);
-    return found == 1;
+    if (!set) return state.unknown_break(container);
+    return ask_python(state, [&] { return PySet_Contains(set.get(), key.get()); });
   }
   auto* constant = as_constant(container);
   if (!constant || !is_plain_constant(container)) return state.unknown_break(container);
-  const int found = PySequence_Contains(constant->object.get(), key.get());
-  if (found < 0) return raises(state);
-  return found == 1;
+  return ask_python(state, [&] { return PySequence_Contains(constant->object.get(), key.get()); });
 }
 
 namespace {
@@ -516,9 +526,7 @@ Captured<bool> truth(CaptureState& state, const ValueRef& value) {
   if (PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return true;
   if (!is_plain_immutable(o) && !PyAnySet_CheckExact(o) && !is_numpy_callable(o))
     return state.unknown_break(value);
-  const int result = PyObject_IsTrue(o);
-  if (result < 0) return raises(state);
-  return result == 1;
+  return ask_python(state, [&] { return PyObject_IsTrue(o); });
 }
 
 Outcome logical_not(CaptureState& state, const ValueRef& value) {

@@ -194,6 +194,7 @@ class FrameTracer {
     for (NodeId placeholder : state_.graph.placeholders)
       capture.input_recipes.push_back(writer.source(placeholder_source(placeholder)));
     guard_shapes();
+    capture.call_sites = state_.call_sites();
     capture.graph = std::move(state_.graph);
     capture.guards = std::move(state_.guards);
     return capture;

@@ -107,7 +107,10 @@ std::string KernelWriter::operation(const Expr& expr) {
   for (ExprId operand : expr.operands) all_constant = all_constant && constant(operand);
   for (ExprId operand : expr.operands)
     operands.push_back(all_constant ? "opaque(" + expression(operand) + ")" : expression(operand));
-  std::string text = substitute(info(expr.op).cpp, operands);
+  // Python calls the C library, whose last bit differs from that of x * x or of the vector math.
+  const bool python_power =
+      expr.op == OpId::kPower && expr.node != kNoNode && is_weak(graph_.node(expr.node).type.value_class);
+  std::string text = substitute(python_power ? "::pow(opaque($0), opaque($1))" : info(expr.op).cpp, operands);
   const DType dtype = expr.operands.empty() ? expr.dtype : nest_.exprs[expr.operands[0]].dtype;
   const bool checked = expr.checked && has_checked_form(expr.op);
   if (checked) text.insert(text.find('('), "_checked");

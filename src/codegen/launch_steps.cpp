@@ -15,6 +15,13 @@ BufferSpec::Kind spec_kind(Buffer::Kind kind) {
   return BufferSpec::Kind::kTemp;
 }
 
+// Only np.broadcast_to takes the permission to write away; other views have that of what they show.
+bool may_be_written(const Graph& graph, NodeId view) {
+  for (; info(graph.node(view).op).kind == OpKind::View; view = graph.node(view).operands[0])
+    if (graph.node(view).op == OpId::kBroadcastTo) return false;
+  return true;
+}
+
 }  // namespace
 
 int PlanBuilder::use(BufferId id) {
@@ -29,6 +36,7 @@ int PlanBuilder::use(BufferId id) {
   spec.shape = buffer.shape;
   spec.strides = buffer.strides;
   spec.offset = buffer.offset;
+  spec.writeable = buffer.kind != Buffer::Kind::kView || may_be_written(graph_, buffer.node);
   plan_.buffers.push_back(std::move(spec));
   return number_[id] = static_cast<int>(plan_.buffers.size() - 1);
 }

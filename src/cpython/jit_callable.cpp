@@ -39,7 +39,7 @@ const ParameterLayout& current_layout(JitCallableObject* self) noexcept {
 }
 
 PyObject* call_bound(JitCallableObject* self, std::span<PyObject* const> bound) {
-  if (Py_EnterRecursiveCall(" in a compiled function")) return nullptr;
+  if (Py_EnterRecursiveCall("")) return nullptr;
   PyObject* result = self->state->on_call(self->function, bound);
   Py_LeaveRecursiveCall();
   return result;

@@ -36,13 +36,16 @@ constexpr Py_ssize_t kMaxOverlapWork = 100000;
 
 // Python-level objects; never released, as NumPy itself never is.
 struct Imports {
+  PyObject* names = nullptr;  // numpy.__dict__ as it was
   PyObject* geterr = nullptr;
   PyObject* shares_memory = nullptr;
   PyObject* error_variable = nullptr;  // null: this NumPy keeps the state elsewhere; geterr is always asked
   PyObject* last_error_object = nullptr;
   PyObject* make_error_object = nullptr;
-  PyObject* raising_for = nullptr;  // the object that `raising_object` was made from
-  PyObject* raising_object = nullptr;
+  struct Raising {
+    PyObject* made_from = nullptr;
+    PyObject* object = nullptr;
+  } raising[2];  // per RaisingErrorState::Conditions
   int last_error_state = 0;
   bool done = false;
 };
@@ -145,6 +148,8 @@ Status import_numpy() {
   SUTURE_TRY_VOID(check_version(numpy.get()));
   if (_import_array() < 0) return Error::python("import_numpy");
   fill_numpy_objects();
+  imports.names = PyDict_Copy(PyModule_GetDict(numpy.get()));
+  if (imports.names == nullptr) return Error::python("import_numpy");
   SUTURE_TRY_VOID(fill_imports(numpy.get()));
   imports.done = true;
   return ok_status();
@@ -275,6 +280,8 @@ std::string dtype_text(PyView array) {
   return "?";
 }
 
+PyView numpy_names() noexcept { return imports.names; }
+
 int error_state() noexcept {
   if (imports.error_variable == nullptr) return ask_geterr();
   PyObject* object = nullptr;
@@ -293,16 +300,17 @@ int error_state() noexcept {
 
 namespace {
 
-// The current error object with every mode that is not "ignore" turned into "raise"; borrowed, null when it
-// cannot be made.
-PyObject* raising_error_object() noexcept {
+// The current error object with every mode, or every one that is not "ignore", turned into "raise"; borrowed,
+// null when it cannot be made.
+PyObject* raising_error_object(RaisingErrorState::Conditions conditions) noexcept {
+  const bool all = conditions == RaisingErrorState::Conditions::kAll;
+  Imports::Raising& known = imports.raising[all];
   const int state = error_state();
-  if (imports.raising_for != nullptr && imports.raising_for == imports.last_error_object)
-    return imports.raising_object;
+  if (known.made_from != nullptr && known.made_from == imports.last_error_object) return known.object;
   if (imports.make_error_object == nullptr || imports.last_error_object == nullptr) return nullptr;
   PyRef modes = PyRef::steal(PyDict_New());
   for (int i = 0; modes && i < kErrorFieldCount; ++i) {
-    const bool ignored = ((state >> (i * kErrorFieldBits)) & kErrorFieldMask) == 0;
+    const bool ignored = !all && ((state >> (i * kErrorFieldBits)) & kErrorFieldMask) == 0;
     PyRef mode = PyRef::steal(PyUnicode_FromString(ignored ? "ignore" : "raise"));
     if (!mode || PyDict_SetItemString(modes.get(), kErrorFieldNames[i], mode.get()) < 0) return nullptr;
   }
@@ -311,15 +319,15 @@ PyObject* raising_error_object() noexcept {
                    ? PyRef::steal(PyObject_Call(imports.make_error_object, empty.get(), modes.get()))
                    : PyRef();
   if (!made) return nullptr;
-  Py_XSETREF(imports.raising_object, made.release());
-  Py_XSETREF(imports.raising_for, PyRef::borrow(imports.last_error_object).release());
-  return imports.raising_object;
+  Py_XSETREF(known.object, made.release());
+  Py_XSETREF(known.made_from, PyRef::borrow(imports.last_error_object).release());
+  return known.object;
 }
 
 }  // namespace
 
-RaisingErrorState::RaisingErrorState() noexcept {
-  PyObject* object = raising_error_object();
+RaisingErrorState::RaisingErrorState(Conditions conditions) noexcept {
+  PyObject* object = raising_error_object(conditions);
   if (object != nullptr) token_ = PyContextVar_Set(imports.error_variable, object);
   if (token_ == nullptr) discard_error();
 }

@@ -15,6 +15,10 @@ namespace suture {
 // Imports numpy's C API once; error kPython when it fails or NumPy is older than 2.0.
 Status import_numpy();
 
+// What `numpy` held when it was imported here: NumPy's own functions, also after a program replaced some of
+// them.
+PyView numpy_names() noexcept;
+
 // Facts of an ndarray without copying. Pointers are borrowed from the array.
 struct ArrayFacts {
   void* data;
@@ -60,11 +64,13 @@ std::string error_state_text(int state);  // "divide='warn', over='warn', under=
 // The floating-point exceptions of <cfenv> (FE_DIVBYZERO ...) that `state` does not ignore.
 int watched_fp_flags(int state) noexcept;
 
-// While alive, NumPy raises FloatingPointError for every condition that the current error state does not
-// ignore: the caller learns of it without a warning being issued or a handler being called.
+// While alive, NumPy raises FloatingPointError for every condition that the current error state does not ignore
+// (kWatched) or for every condition there is (kAll): the caller learns of it without a warning being issued or
+// a handler being called.
 class RaisingErrorState {
  public:
-  RaisingErrorState() noexcept;
+  enum class Conditions : uint8_t { kWatched, kAll };
+  explicit RaisingErrorState(Conditions conditions = Conditions::kWatched) noexcept;
   ~RaisingErrorState();
   RaisingErrorState(const RaisingErrorState&) = delete;
   RaisingErrorState& operator=(const RaisingErrorState&) = delete;

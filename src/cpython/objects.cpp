@@ -228,6 +228,15 @@ PyView function_builtins(PyView function) noexcept {
 }
 PyView cell_contents(PyView cell) noexcept { return PyCell_GET(cell); }
 
+uint64_t dict_version(PyView dict) noexcept {
+#if PY_VERSION_HEX < 0x030D0000
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+  (void)dict;
+  return 0;
+#endif
+}
+
 PyRef make_weak_reference(PyView object) noexcept {
   if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return {};
   PyRef reference = PyRef::steal(PyWeakref_NewRef(object, nullptr));
@@ -238,6 +247,26 @@ PyRef make_weak_reference(PyView object) noexcept {
 PyView weak_target(PyView weak_reference) noexcept {
   PyView target = PyWeakref_GET_OBJECT(weak_reference);
   return target == Py_None ? nullptr : target;
+}
+
+RaisingWarnings::RaisingWarnings() noexcept {
+  PyRef module = PyRef::steal(PyImport_ImportModule("warnings"));
+  filters_ = module ? PyRef::steal(PyObject_GetAttrString(module.get(), "filters")) : PyRef();
+  if (filters_ && PyList_CheckExact(filters_.get()))
+    filter_ = PyRef::steal(Py_BuildValue("(sOOOi)", "error", Py_None, PyExc_Warning, Py_None, 0));
+  if (filter_ && PyList_Insert(filters_.get(), 0, filter_.get()) < 0) filter_ = {};
+  discard_error();
+}
+
+RaisingWarnings::~RaisingWarnings() {
+  for (Py_ssize_t i = 0; filter_ && i < PyList_GET_SIZE(filters_.get()); ++i) {
+    if (PyList_GET_ITEM(filters_.get(), i) != filter_.get()) continue;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyList_SetSlice(filters_.get(), i, i + 1, nullptr) < 0) discard_error();
+    PyErr_Restore(type, value, traceback);
+    break;
+  }
 }
 
 std::string pending_exception_text() {

@@ -1,6 +1,7 @@
 // Reading Python objects without running user code, and naming them in messages.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -36,9 +37,24 @@ PyView function_globals(PyView function) noexcept;
 PyView function_closure(PyView function) noexcept;  // tuple of cells or null
 PyView function_builtins(PyView function) noexcept;
 PyView cell_contents(PyView cell) noexcept;  // null when empty
+// A number that no two states of any dict share, so that an equal number means an unchanged dict. 0 (no such
+// number) from CPython 3.13 on.
+uint64_t dict_version(PyView dict) noexcept;
 // Weak references, without callback. make: empty when the object supports none (no exception is left behind).
 PyRef make_weak_reference(PyView object) noexcept;
 PyView weak_target(PyView weak_reference) noexcept;  // null when collected
+// While alive, every Python warning raises. The filter is put in place without telling the warnings module, so
+// that it forgets nothing of what it has shown already.
+class RaisingWarnings {
+ public:
+  RaisingWarnings() noexcept;
+  ~RaisingWarnings();
+  RaisingWarnings(const RaisingWarnings&) = delete;
+  RaisingWarnings& operator=(const RaisingWarnings&) = delete;
+
+ private:
+  PyRef filters_, filter_;
+};
 // The user's exception text for logs; clears nothing.
 std::string pending_exception_text();
 

@@ -66,10 +66,17 @@ Result<PyRef> example_inputs(const Capture& capture, const FrameInput& input) {
   return list;
 }
 
-Result<PyRef> compile_native(const Capture& capture, PyRef replay, Compiler& compiler, CompileContext& ctx,
+// Lowered, and what the passes relied on about sizes becomes the capture's own: guards are built from there.
+Result<Graph> lower_captured(Capture& capture, CompileContext& ctx) {
+  SUTURE_TRY(lowered, lower_graph(capture.graph, ctx));
+  capture.graph.env = lowered.env;
+  return lowered;
+}
+
+Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler, CompileContext& ctx,
                              Phases& phases) {
   auto lowering = phases.start("passes");
-  SUTURE_TRY(lowered, lower_graph(capture.graph, ctx));
+  SUTURE_TRY(lowered, lower_captured(capture, ctx));
   lowering.stop();
 
   auto generating = phases.start("codegen");
@@ -110,9 +117,9 @@ Error backend_failure(const CompileContext& ctx) {
   return Error::unsupported("backend", text);
 }
 
-Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, Compiler& compiler,
-                              CompileContext& ctx) {
-  SUTURE_TRY(graph, compiler.hooks.make_graph_object(capture.graph));
+Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, PyRef replay,
+                              Compiler& compiler, CompileContext& ctx) {
+  SUTURE_TRY(graph, compiler.hooks.make_graph_object(capture.graph, std::move(replay)));
   SUTURE_TRY(examples, example_inputs(capture, input));
   PyRef callable = PyRef::steal(
       PyObject_CallFunctionObjArgs(ctx.frame.backend_callable.get(), graph.get(), examples.get(), nullptr));
@@ -149,16 +156,17 @@ Result<Graph> lower_graph(const Graph& captured, CompileContext& ctx) {
   return graph;
 }
 
-Result<PyRef> compile_graph(const Capture& capture, const FrameInput& input, Compiler& compiler,
+Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler& compiler,
                             CompileContext& ctx, Phases& phases) {
+  SUTURE_TRY(replay, make_replay(capture.graph, capture.call_sites, input_bindings(capture),
+                                 function_globals(input.function)));
   if (ctx.frame.backend_callable) {
     auto timer = phases.start("backend");
-    return compile_foreign(capture, input, compiler, ctx);
+    return compile_foreign(capture, input, std::move(replay), compiler, ctx);
   }
-  SUTURE_TRY(replay, make_replay(capture.graph, input_bindings(capture), function_globals(input.function)));
   if (ctx.frame.backend == "eager") return make_compiled_graph(std::move(replay), capture.graph.name);
   if (ctx.frame.backend == "lowered_eager") {
-    SUTURE_TRY(lowered, lower_graph(capture.graph, ctx));
+    SUTURE_TRY(lowered, lower_captured(capture, ctx));
     SUTURE_TRY(callable, compiler.hooks.make_interpreter(capture.graph, lowered));
     return make_compiled_graph(std::move(callable), capture.graph.name);
   }

@@ -19,8 +19,9 @@ class Compiler;
 // symbols from its inputs.
 void add_symbol_inputs(Capture& capture);
 
-// A CompiledGraph object for the capture's graph.
-Result<PyRef> compile_graph(const Capture& capture, const FrameInput& input, Compiler& compiler,
+// A CompiledGraph object for the capture's graph. Facts about sizes that the passes relied on are added to the
+// graph's.
+Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler& compiler,
                             CompileContext& ctx, Phases& phases);
 
 // captured -> lowered, reporting each pass.

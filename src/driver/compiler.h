@@ -33,9 +33,10 @@ namespace suture {
 
 // What only the bindings can make.
 struct BindingHooks {
-  PyRef graph_break_type;                                        // suture.GraphBreak
-  PyRef internal_error_type;                                     // raised in strict mode
-  std::function<Result<PyRef>(const Graph&)> make_graph_object;  // suture.Graph for backends
+  PyRef graph_break_type;     // suture.GraphBreak
+  PyRef internal_error_type;  // raised in strict mode
+  std::function<Result<PyRef>(const Graph&, PyRef forward)>
+      make_graph_object;  // suture.Graph for backends, with the callable that its forward() gives
   std::function<Result<PyRef>(const Graph& captured, const Graph& lowered)>
       make_interpreter;     // backend lowered_eager
   std::string plugin_path;  // libsuture_toolchain.so beside the module

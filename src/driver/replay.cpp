@@ -1,26 +1,30 @@
 #include "driver/replay.h"
 
-#include <set>
-
+#include "cpython/numpy_api.h"
 #include "graph/print.h"
 
 namespace suture {
 namespace {
 
-// The file most nodes came from: a code object has one file name, and inlined helpers may live elsewhere.
-std::string main_file(const Graph& graph) {
-  for (const Node& node : graph.nodes)
-    if (node.where.known()) return node.where.file;
-  return "<suture graph>";
+// [(file, line, function)] of the frames a source line stands for, outermost first.
+PyRef frame_list(const UserSpan& where, const CallSites& sites) {
+  PyRef frames = PyRef::steal(PyList_New(0));
+  const auto append = [&](const UserSpan& span) {
+    PyRef frame = PyRef::steal(Py_BuildValue("(sis)", span.file.c_str(), span.line, span.function.c_str()));
+    return frame && PyList_Append(frames.get(), frame.get()) == 0;
+  };
+  if (!frames || !where.known()) return frames;
+  for (size_t i = 0; sites && i < sites->size(); ++i)
+    if (!append((*sites)[i])) return {};
+  return append(where) ? frames : PyRef();
 }
 
-PyRef line_list(const NumpySource& source, const std::string& file) {
+PyRef frames_of_lines(const NumpySource& source, std::span<const CallSites> call_sites) {
   PyRef lines = PyRef::steal(PyList_New(0));
-  int last = 0;
-  for (const UserSpan& span : source.lines) {
-    if (span.known() && span.file == file) last = span.line;
-    PyRef number = PyRef::steal(PyLong_FromLong(last));
-    if (!lines || !number || PyList_Append(lines.get(), number.get()) < 0) return {};
+  for (size_t i = 0; lines && i < source.lines.size(); ++i) {
+    const auto node = static_cast<size_t>(source.nodes[i]);
+    PyRef frames = frame_list(source.lines[i], node < call_sites.size() ? call_sites[node] : nullptr);
+    if (!frames || PyList_Append(lines.get(), frames.get()) < 0) return {};
   }
   return lines;
 }
@@ -39,28 +43,38 @@ Result<PyRef> symbol_list(const NumpySource& source, std::span<const NativeGraph
   return symbols;
 }
 
-std::string user_function(const Graph& graph) {
-  for (const Node& node : graph.nodes)
-    if (node.where.known() && !node.where.function.empty()) return node.where.function;
-  return "forward";
+// The replay as users meet it: a C function, so that no frame of ours stands between the caller's and the
+// user's function in a traceback.
+PyObject* run_replay(PyObject* self, PyObject* const* inputs, Py_ssize_t count) {
+  PyRef given = PyRef::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; given && i < count; ++i)
+    PyTuple_SET_ITEM(given.get(), i, PyRef::borrow(inputs[i]).release());
+  PyRef forward = given ? PyRef::steal(PyObject_CallMethod(self, "forward", nullptr)) : PyRef();
+  PyRef arguments =
+      forward ? PyRef::steal(PyObject_CallMethod(self, "arguments", "(O)", given.get())) : PyRef();
+  return arguments ? PyObject_CallObject(forward.get(), arguments.get()) : nullptr;
 }
+
+PyMethodDef replay_method = {"replay",
+                             reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_replay)),
+                             METH_FASTCALL, "The captured graph under NumPy."};
 
 }  // namespace
 
-Result<PyRef> make_replay(const Graph& graph, std::span<const NativeGraph::InputBinding> bindings,
-                          PyView user_globals) {
+Result<PyRef> make_replay(const Graph& graph, std::span<const CallSites> call_sites,
+                          std::span<const NativeGraph::InputBinding> bindings, PyView user_globals) {
   const NumpySource source = to_numpy_source(graph);
-  const std::string file = main_file(graph);
   SUTURE_TRY(symbols, symbol_list(source, bindings));
-  PyRef lines = line_list(source, file);
+  PyRef lines = frames_of_lines(source, call_sites);
   PyRef module = PyRef::steal(PyImport_ImportModule("suture._replay"));
   if (!lines || !module) return Error::python("replay");
-  PyRef replay = PyRef::steal(PyObject_CallMethod(module.get(), "Replay", "ssOsiOO", source.text.c_str(),
-                                                  file.c_str(), lines.get(), user_function(graph).c_str(),
-                                                  static_cast<int>(graph.placeholders.size()), symbols.get(),
-                                                  user_globals ? user_globals : Py_None));
-  if (!replay) return Error::python("replay");
-  return replay;
+  PyRef replay =
+      PyRef::steal(PyObject_CallMethod(module.get(), "Replay", "sOiOOO", source.text.c_str(), lines.get(),
+                                       static_cast<int>(graph.placeholders.size()), symbols.get(),
+                                       user_globals ? user_globals : Py_None, numpy_names()));
+  PyRef callable = replay ? PyRef::steal(PyCFunction_New(&replay_method, replay.get())) : PyRef();
+  if (!callable) return Error::python("replay");
+  return callable;
 }
 
 }  // namespace suture

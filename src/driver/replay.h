@@ -9,16 +9,17 @@
 #include <span>
 
 #include "base/result.h"
+#include "capture/capture.h"
 #include "cpython/py_ref.h"
 #include "graph/graph.h"
 #include "runtime/compiled_graph.h"
 
 namespace suture {
 
-// `bindings` say which input carries each symbol. `user_globals` is the dict of the function the graph came
+// `call_sites` (per node, or empty) give the frames of inlined functions. `bindings` say which input carries each symbol. `user_globals` is the dict of the function the graph came
 // from; its
 // __name__ and warning registry are used, nothing else. May be null.
-Result<PyRef> make_replay(const Graph& graph, std::span<const NativeGraph::InputBinding> bindings,
-                          PyView user_globals);
+Result<PyRef> make_replay(const Graph& graph, std::span<const CallSites> call_sites,
+                          std::span<const NativeGraph::InputBinding> bindings, PyView user_globals);
 
 }  // namespace suture

@@ -17,6 +17,7 @@
 
 #include "graph/print.h"
 #include "graph/text_reader.h"
+#include "ops/operators.h"
 
 namespace suture {
 
@@ -55,38 +56,9 @@ std::string constant_text(const Node& node) {
   }
 }
 
-// The operator of an op as Python writes it, "" when it has none.
-std::string_view operator_of(OpId op) {
-  switch (op) {
-    case OpId::kAdd:
-    case OpId::kPositive: return "+";
-    case OpId::kSubtract:
-    case OpId::kNegative: return "-";
-    case OpId::kMultiply: return "*";
-    case OpId::kDivide: return "/";
-    case OpId::kFloorDivide: return "//";
-    case OpId::kRemainder: return "%";
-    case OpId::kPower: return "**";
-    case OpId::kMatmul: return "@";
-    case OpId::kLess: return "<";
-    case OpId::kLessEqual: return "<=";
-    case OpId::kGreater: return ">";
-    case OpId::kGreaterEqual: return ">=";
-    case OpId::kEqual: return "==";
-    case OpId::kNotEqual: return "!=";
-    case OpId::kBitAnd: return "&";
-    case OpId::kBitOr: return "|";
-    case OpId::kBitXor: return "^";
-    case OpId::kInvert: return "~";
-    case OpId::kLeftShift: return "<<";
-    case OpId::kRightShift: return ">>";
-    default: return "";
-  }
-}
-
 bool writes_in_place(const Node& store, const Node& operation) {
   return spelling_of(store) == Spelling::kInPlace && operation.operands.size() == 2 &&
-         !operator_of(operation.op).empty() && operation.operands[0] == store.operands[0];
+         !operator_symbol(operation.op).empty() && operation.operands[0] == store.operands[0];
 }
 
 // Printed as a call of a NumPy function that takes out=.
@@ -129,7 +101,7 @@ class SourceWriter {
   // Statements
   const Node* stored_operation(const Node& store) const;
   void statement(const Node& node);
-  void line(std::string text, const UserSpan& where);
+  void line(std::string text, const UserSpan& where, NodeId node);
   std::string signature(const NumpySource& source);
   void read_sizes(NumpySource& source);
 
@@ -164,7 +136,7 @@ std::string SourceWriter::value(NodeId id) {
 }
 
 std::string SourceWriter::elementwise(const Node& node) {
-  std::string_view symbol = operator_of(node.op);
+  std::string_view symbol = operator_symbol(node.op);
   Spelling spelling = spelling_of(node);
   bool operator_written = spelling == Spelling::kOperator || spelling == Spelling::kInPlace;
   if (as_written(node) && operator_written && !symbol.empty()) {
@@ -261,7 +233,8 @@ std::string SourceWriter::view(const Node& node) {
   }
 }
 
-// A new array whose axes are not in C or F order is made in C order with permuted axes and transposed.
+// A new array whose axes are not in C or F order is made like one in C order with permuted axes that is
+// transposed: it keeps the order and owns its memory.
 std::string SourceWriter::with_layout(const Node& node, const std::string& filled_with) {
   std::string function = std::string(info(node.op).numpy);
   std::string tail = filled_with + ", dtype=" + dtype_text(node.type.dtype);
@@ -282,10 +255,9 @@ std::string SourceWriter::with_layout(const Node& node, const std::string& fille
     dims.push_back(attrs.dims[outer_first[i]]);
     back[outer_first[i]] = std::to_string(i);
   }
-  std::string made = fmt::format("{}({}{})", function, sizes(dims), tail);
-  return std::is_sorted(outer_first.begin(), outer_first.end())
-             ? made
-             : made + ".transpose(" + tuple_text(back) + ")";
+  if (std::is_sorted(outer_first.begin(), outer_first.end()))
+    return fmt::format("{}({}{})", function, sizes(dims), tail);
+  return fmt::format("{}_like(np.empty({}).transpose({}){})", function, sizes(dims), tuple_text(back), tail);
 }
 
 // NumPy computes the length from start, stop and step; the stop is chosen so that it gets attrs.dims[0] back.
@@ -299,6 +271,12 @@ std::string SourceWriter::arange(const Node& node) {
 }
 
 std::string SourceWriter::creation(const Node& node) {
+  // C functions; np.full is one of Python, with a frame of its own in tracebacks.
+  const bool zeros_or_ones =
+      node.op == OpId::kFull && (node.target == "np.zeros" || node.target == "np.ones");
+  if (zeros_or_ones && as_written(node) && node.attrs.strides.empty())
+    return fmt::format("{}({}, dtype={}, order='{}')", node.target, sizes(node.attrs.dims),
+                       dtype_text(node.type.dtype), node.attrs.order == Order::kF ? 'F' : 'C');
   switch (node.op) {
     case OpId::kFull: return with_layout(node, ", " + operand(node, 0));
     case OpId::kEmpty: return with_layout(node, "");
@@ -338,26 +316,28 @@ const Node* SourceWriter::stored_operation(const Node& store) const {
   return count == 1 ? &operation : nullptr;
 }
 
-void SourceWriter::line(std::string text, const UserSpan& where) {
+void SourceWriter::line(std::string text, const UserSpan& where, NodeId node) {
   if (where.known()) text += "  # " + where.place();
   std::replace(text.begin(), text.end(), '\n', ' ');
   body_.text += "    " + text + "\n";
   body_.lines.push_back(where);
+  body_.nodes.push_back(node);
 }
 
 void SourceWriter::statement(const Node& node) {
   if (info(node.op).kind == OpKind::Input || printed_with_store_.contains(node.id)) return;
-  if (node.op != OpId::kStore) return line(node.name + " = " + call(node), node.where);
+  if (node.op != OpId::kStore) return line(node.name + " = " + call(node), node.where, node.id);
   if (const Node* operation = stored_operation(node)) {
     if (!writes_in_place(node, *operation)) {
       std::string text = elementwise(*operation);
       text.pop_back();  // the closing parenthesis
-      return line(fmt::format("{}, out={})", text, operand(node, 0)), node.where);
+      return line(fmt::format("{}, out={})", text, operand(node, 0)), node.where, node.id);
     }
-    std::string_view symbol = operator_of(operation->op);
-    return line(fmt::format("{} {}= {}", operand(node, 0), symbol, operand(*operation, 1)), node.where);
+    std::string_view symbol = operator_symbol(operation->op);
+    return line(fmt::format("{} {}= {}", operand(node, 0), symbol, operand(*operation, 1)), node.where,
+                node.id);
   }
-  line(fmt::format("{}[...] = {}", operand(node, 0), operand(node, 1)), node.where);
+  line(fmt::format("{}[...] = {}", operand(node, 0), operand(node, 1)), node.where, node.id);
 }
 
 // Symbols that are a whole axis of an input are read from it; the others become parameters.
@@ -397,7 +377,7 @@ NumpySource SourceWriter::write() {
   for (const Node& node : graph_.nodes) statement(node);
   std::vector<std::string> results;
   for (NodeId id : graph_.outputs) results.push_back(value(id));
-  line("return " + tuple_text(results), {});
+  line("return " + tuple_text(results), {}, kNoNode);
   NumpySource sizes_read;
   read_sizes(sizes_read);
   NumpySource out;
@@ -406,6 +386,8 @@ NumpySource SourceWriter::write() {
   out.lines.assign(4, UserSpan{});
   out.lines.insert(out.lines.end(), sizes_read.lines.begin(), sizes_read.lines.end());
   out.lines.insert(out.lines.end(), body_.lines.begin(), body_.lines.end());
+  out.nodes.assign(out.lines.size() - body_.nodes.size(), kNoNode);
+  out.nodes.insert(out.nodes.end(), body_.nodes.begin(), body_.nodes.end());
   return out;
 }
 

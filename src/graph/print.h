@@ -21,6 +21,7 @@ Result<Graph> parse_graph(const std::string& text);
 struct NumpySource {
   std::string text;
   std::vector<UserSpan> lines;
+  std::vector<NodeId> nodes;  // per line: the node it was printed for, or kNoNode
   std::vector<SymbolId> symbol_parameters;
 };
 NumpySource to_numpy_source(const Graph& graph);

@@ -49,6 +49,24 @@ bool can_fuse_array(const GuardSet& set, SourceId source) {
   });
 }
 
+// The module a source stands for at every call, or null: the object itself, or one compared by identity.
+PyView pinned_module(const GuardSet& set, SourceId id) {
+  if (id == kNoSource) return nullptr;
+  const Source& source = set.sources[id];
+  PyView object = source.kind == SourceKind::kObject ? source.key.get() : nullptr;
+  for (const Guard& guard : guards_on(set, id))
+    if (guard.kind == GuardKind::kIdentity && !guard.weak) object = guard.object.get();
+  return object && PyModule_CheckExact(object) ? object : nullptr;
+}
+
+// The module whose dict decides about an identity guard; null when something else does, too.
+PyView module_of(const GuardSet& set, const Guard& guard) {
+  if (guard.kind != GuardKind::kIdentity || guard.weak) return nullptr;
+  const Source& source = set.sources[guard.source];
+  const bool in_dict = source.kind == SourceKind::kAttr && !source.name.starts_with('_');
+  return in_dict ? pinned_module(set, source.parent) : nullptr;
+}
+
 }  // namespace
 
 struct GuardProgram::Builder {
@@ -56,6 +74,7 @@ struct GuardProgram::Builder {
   GuardProgram program;
   std::vector<char> fetched;
   std::vector<char> fused;
+  std::vector<PyView> modules;  // of program.modules_
 
   explicit Builder(const GuardSet& guard_set)
       : set(guard_set), fetched(static_cast<size_t>(guard_set.sources.size())), fused(fetched) {}
@@ -107,7 +126,19 @@ struct GuardProgram::Builder {
     }
   }
 
+  void add_module(PyView module) {
+    if (std::ranges::find(modules, module) != modules.end()) return;
+    modules.push_back(module);
+    ModuleAttributes wanted{PyModule_GetDict(module), {}};
+    for (const Guard& guard : set.guards)
+      if (module_of(set, guard) == module)
+        wanted.expected.emplace_back(set.sources[guard.source].name_object.get(), guard.object.get());
+    program.operations_.push_back({Code::kModule, -1, static_cast<int>(program.modules_.size())});
+    program.modules_.push_back(std::move(wanted));
+  }
+
   void add(const Guard& guard, int index) {
+    if (PyView module = module_of(set, guard)) return add_module(module);
     fetch(guard.source);
     fetch(guard.other);
     if (is_array_fact(guard.kind) && can_fuse_array(set, guard.source)) return add_array(guard.source);
@@ -139,6 +170,18 @@ bool GuardProgram::array_matches(const ArrayFactsWanted& wanted, PyObject* value
   return !wanted.test_whole_strides || has_whole_strides(value, PyDataType_ELSIZE(fields->descr));
 }
 
+bool GuardProgram::module_matches(const ModuleAttributes& wanted) noexcept {
+  const uint64_t version = dict_version(wanted.dict);
+  if (version != 0 && version == wanted.version) return true;
+  for (const auto& [name, object] : wanted.expected) {
+    if (PyDict_GetItemWithError(wanted.dict, name) == object) continue;
+    discard_error();
+    return false;
+  }
+  wanted.version = version;
+  return true;
+}
+
 bool GuardProgram::run(const GuardSet& set, const ShapeEnv& env, const FrameInput& input,
                        GuardScratch& scratch) const noexcept {
   PyObject** slots = scratch.slots.data();
@@ -159,6 +202,9 @@ bool GuardProgram::run(const GuardSet& set, const ShapeEnv& env, const FrameInpu
         break;
       case Code::kArray:
         if (!array_matches(arrays_[static_cast<size_t>(op.number)], slots[op.slot])) return false;
+        break;
+      case Code::kModule:
+        if (!module_matches(modules_[static_cast<size_t>(op.number)])) return false;
         break;
       case Code::kIs:
         if (slots[op.slot] != op.object) return false;

@@ -3,8 +3,9 @@
 // How it works
 //   Each source that a guard needs is fetched once into its slot, right before the first test that reads it.
 //   All facts about one array (kArray, kDtype, kRank, kSize, kStride, kContiguous, kWriteable) become one
-//   operation that reads the array's fields directly. Everything else is a pointer comparison or a call of
-//   check_guard.
+//   operation that reads the array's fields directly. All attributes of one module that must be what they were
+//   (np.sin, np.cos) become one operation: while the version of the module's dict stands still, one comparison
+//   answers for all of them. Everything else is a pointer comparison or a call of check_guard.
 // Invariants
 //   - Agrees with check_guard on every guard; only the order of tests differs.
 //   - Points into the GuardSet and ShapeEnv it was built from; the owner keeps them unchanged and in place
@@ -15,6 +16,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "guard/frame_input.h"
@@ -29,12 +31,13 @@ class GuardProgram {
            GuardScratch& scratch) const noexcept;
 
  private:
-  enum class Code : uint8_t { kFetchLocal, kFetchGlobal, kFetch, kArray, kIs, kType, kGuard };
+  enum class Code : uint8_t { kFetchLocal, kFetchGlobal, kFetch, kArray, kModule, kIs, kType, kGuard };
   struct Operation {
     Code code;
     int slot = -1;  // value that is tested or fetched
     int number =
-        -1;  // kFetchLocal: argument; kFetch*: parent slot; kArray: index into arrays_; kGuard: guard
+        -1;  // kFetchLocal: argument; kFetch*: parent slot; kArray, kModule: index into arrays_, modules_;
+             // kGuard: guard
     PyObject* object = nullptr;  // kIs, kType: expected; kFetchGlobal: the name (borrowed from the set)
   };
   struct AxisValue {
@@ -48,11 +51,19 @@ class GuardProgram {
     bool test_whole_strides = true;
     std::vector<AxisValue> sizes, strides;
   };
+  struct ModuleAttributes {
+    PyObject* dict;                                         // borrowed from a module that the set holds
+    std::vector<std::pair<PyObject*, PyObject*>> expected;  // name, object
+    mutable uint64_t version = 0;  // of the dict when all were seen to be there; 0: not seen yet
+  };
   struct Builder;
   static bool array_matches(const ArrayFactsWanted& wanted, PyObject* value) noexcept;
 
+  static bool module_matches(const ModuleAttributes& wanted) noexcept;
+
   std::vector<Operation> operations_;
   std::vector<ArrayFactsWanted> arrays_;
+  std::vector<ModuleAttributes> modules_;
 };
 
 }  // namespace suture

@@ -51,6 +51,17 @@ PyView attribute(const Source& source, PyView parent) noexcept {
   return lookup_attribute(parent, source.name_object.get()).value.get();
 }
 
+// A module is what `import` calls it; NumPy goes by the name everybody gives it.
+std::string object_name(PyView object) {
+  PyView name =
+      PyModule_CheckExact(object) ? PyDict_GetItemString(PyModule_GetDict(object), "__name__") : nullptr;
+  const char* text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  if (!text) return discard_error(), short_repr(object);
+  const std::string_view module = text;
+  const bool in_numpy = module == "numpy" || module.starts_with("numpy.");
+  return in_numpy ? "np" + std::string(module.substr(5)) : std::string(module);
+}
+
 PyView function_part(const Source& source, PyView function) noexcept {
   if (!is_python_function(function)) return nullptr;
   switch (source.kind) {
@@ -117,7 +128,7 @@ std::string SourceTable::str(SourceId id) const {
     case SourceKind::kTypeOf: return fmt::format("type({})", parent());
     case SourceKind::kBaseOf: return parent() + ".base";
     case SourceKind::kContentsOf: return parent();
-    case SourceKind::kObject: return short_repr(s.key.get());
+    case SourceKind::kObject: return object_name(s.key.get());
   }
   return "<unknown>";
 }

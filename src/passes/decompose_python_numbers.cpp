@@ -39,20 +39,22 @@ Result<NodeId> checked_division(Rewriter& rewriter, const Node& node) {
   return kNoNode;
 }
 
-// Out of range or division by zero: an infinite result of a finite base.
+// Out of range, division by zero or complex: a result of finite operands that is not finite.
 Result<NodeId> checked_power(Rewriter& rewriter, const Node& node) {
   const NodeId base = rewriter.mapped(node.operands[0]);
   const NodeId exponent = rewriter.mapped(node.operands[1]);
-  const auto known = constant_of(rewriter.node(exponent));
-  const bool square = known && scalar_as_double(*known) == 2.0;
-  SUTURE_TRY(result, square ? rewriter.add(OpId::kMultiply, {base, base})
-                            : rewriter.add(OpId::kPower, {base, exponent}));
+  SUTURE_TRY(result, rewriter.add(OpId::kPower, {base, exponent}));
   rewriter.as_numpy_calls();
-  SUTURE_TRY(finite_base, rewriter.add(OpId::kIsFinite, {base}));
-  SUTURE_TRY(infinite_result, rewriter.add(OpId::kIsInf, {result}));
-  SUTURE_TRY(infinite_base, rewriter.add(OpId::kLogicalNot, {finite_base}));
-  SUTURE_TRY(finite_result, rewriter.add(OpId::kLogicalNot, {infinite_result}));
-  SUTURE_TRY(fine, rewriter.add(OpId::kLogicalOr, {infinite_base, finite_result}));
+  NodeId fine = kNoNode;
+  for (NodeId value : {result, base, exponent}) {
+    if (constant_of(rewriter.node(value)) || rewriter.node(value).op == OpId::kSymbolValue) continue;
+    SUTURE_TRY(finite, rewriter.add(OpId::kIsFinite, {value}));
+    SUTURE_TRY(acceptable,
+               value == result ? Result<NodeId>(finite) : rewriter.add(OpId::kLogicalNot, {finite}));
+    SUTURE_TRY(either, fine == kNoNode ? Result<NodeId>(acceptable)
+                                       : rewriter.add(OpId::kLogicalOr, {fine, acceptable}));
+    fine = either;
+  }
   SUTURE_TRY_VOID(require(rewriter, fine));
   return result;
 }

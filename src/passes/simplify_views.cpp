@@ -18,8 +18,9 @@ bool starts_at_zero(const Node& node) {
 
 // The same elements in the same places: equal extents and strides, from the first element on.
 bool shows_all(const Node& view, const TensorType& base) {
-  return !view.attrs.copies && starts_at_zero(view) && same_value_type(view.type, base) &&
-         view.type.strides == base.strides;
+  // A broadcast is kept: what views it may not be written.
+  return view.op != OpId::kBroadcastTo && !view.attrs.copies && starts_at_zero(view) &&
+         same_value_type(view.type, base) && view.type.strides == base.strides;
 }
 
 std::vector<int> compose(const std::vector<int>& inner, const std::vector<int>& outer) {

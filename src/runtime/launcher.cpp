@@ -67,13 +67,6 @@ bool owns_planned_layout(PyView array, const BufferSpec& spec, std::span<const i
   return same_strides || empty;
 }
 
-// A view that shows one element several times, as broadcasting makes them.
-bool repeats(std::span<const int64_t> shape, std::span<const int64_t> strides) {
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (shape[i] > 1 && strides[i] == 0) return true;
-  return false;
-}
-
 }  // namespace
 
 Launcher::Launcher(NativeGraph native) : native_(std::move(native)) {}
@@ -158,7 +151,12 @@ bool Launcher::run(std::span<PyObject* const> inputs, std::span<PyObject*> outpu
 
 bool Launcher::run_in(Frame& frame, std::span<PyObject* const> inputs, std::span<PyObject*> outputs) {
   switch (launch(frame, inputs)) {
-    case Outcome::kDone: return collect(frame, inputs, outputs);
+    case Outcome::kDone:
+      if (collect(frame, inputs, outputs)) return true;
+      // An array that cannot be: NumPy says so itself.
+      if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
+      discard_error();
+      break;
     case Outcome::kError: return false;
     case Outcome::kReplay: break;
   }
@@ -220,9 +218,10 @@ bool Launcher::load_inputs(Frame& frame, std::span<PyObject* const> inputs) cons
   return true;
 }
 
+// Nothing has happened yet: where there is no memory, NumPy says so itself, or gets along with less.
 Launcher::Outcome Launcher::allocate(Frame& frame) const {
   char* arena = static_cast<char*>(frame.arena.reserve(frame.layout.arena_bytes));
-  if (arena == nullptr && frame.layout.arena_bytes > 0) return PyErr_NoMemory(), Outcome::kError;
+  if (arena == nullptr && frame.layout.arena_bytes > 0) return Outcome::kReplay;
   for (int id : temporaries_)
     frame.pointers[static_cast<size_t>(id)] =
         arena + frame.layout.buffers[static_cast<size_t>(id)].arena_offset;
@@ -231,7 +230,7 @@ Launcher::Outcome Launcher::allocate(Frame& frame) const {
     const auto b = static_cast<size_t>(id);
     PyRef array = new_output(native_.plan.buffers[b].dtype, frame.layout.shape(id), frame.layout.stride(id),
                              frame.layout.buffers[b].bytes);
-    if (!array) return Outcome::kError;
+    if (!array) return discard_error(), Outcome::kReplay;
     frame.pointers[b] = array_fields(array.get())->data;
     frame.objects[b] = array.release();
   }
@@ -368,9 +367,7 @@ PyRef Launcher::object_of(Frame& frame, std::span<PyObject* const> inputs, int b
                  BufferSpec::Kind::kTemp) {
     PyRef base = object_of(frame, inputs, spec.base);
     if (!base) return {};
-    const bool writeable = spec.writeable &&
-                           !repeats(frame.layout.shape(buffer), frame.layout.stride(buffer)) &&
-                           (array_fields(base.get())->flags & NPY_ARRAY_WRITEABLE) != 0;
+    const bool writeable = spec.writeable && (array_fields(base.get())->flags & NPY_ARRAY_WRITEABLE) != 0;
     made = new_view(base.get(), frame.pointers[b], spec.dtype, frame.layout.shape(buffer),
                     frame.layout.stride(buffer), writeable);
   } else {

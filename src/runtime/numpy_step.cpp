@@ -45,10 +45,8 @@ Result<NumpyStep> NumpyStep::build(const LaunchStep& wanted) {
   if (!path.starts_with("np."))
     return Error::internal("runtime", "no NumPy callable for op " + std::string(info(wanted.op).name));
   NumpyStep step;
-  PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
-  if (numpy)
-    step.callable = PyRef::steal(PyObject_GetAttrString(numpy.get(), std::string(path.substr(3)).c_str()));
-  if (!step.callable) return Error::python("runtime");
+  step.callable = PyRef::borrow(PyDict_GetItemString(numpy_names(), std::string(path.substr(3)).c_str()));
+  if (!step.callable) return Error::internal("runtime", "NumPy has no " + std::string(path));
   SUTURE_TRY_VOID(add_keywords(step, wanted));
   return step;
 }

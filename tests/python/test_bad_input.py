@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 import suture
 from suture import _core
-from tests.support.oracle import check, frames_compiled
+from tests.support.oracle import check, frames_compiled, run_with_places
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,6 +56,11 @@ STRANGE = {
 }
 
 
+# (frames, graphs): what capture looks at is compiled, everything else runs in the interpreter as a whole; None and the
+# fraction leave the one operation to Python.
+COMPILED = {"float": (1, 1), "read-only": (1, 1), "none": (1, 0), "fraction": (1, 0)}
+
+
 @pytest.mark.parametrize("name", STRANGE)
 def test_strange_argument_gives_what_python_gives(name):
     compiled = suture.compile(double)
@@ -75,6 +81,7 @@ def test_strange_argument_gives_what_python_gives(name):
         assert str(actual) == str(expected)
     else:
         assert actual == expected
+    assert (frames_compiled(compiled), compiled.status()["graph_count"]) == COMPILED.get(name, (0, 0))
 
 
 def test_a_strange_call_does_not_spoil_the_next_one():
@@ -137,6 +144,7 @@ def test_read_only_output_raises_and_changes_nothing():
 def test_numpys_own_exceptions_come_out(function, arguments):
     compiled = suture.compile(function)
     check(function, compiled, arguments)
+    assert frames_compiled(compiled) == 1, "the frame breaks at the call that raises"
 
 
 def test_in_place_casting_error_leaves_the_array_alone():
@@ -146,6 +154,7 @@ def test_in_place_casting_error_leaves_the_array_alone():
 
     compiled = suture.compile(f)
     check(f, compiled, (np.arange(3),))
+    assert frames_compiled(compiled) == 1
 
 
 @pytest.mark.parametrize("state", ["warn", "raise", "ignore"])
@@ -366,3 +375,284 @@ def test_a_process_whose_kernels_are_in_the_disk_cache_never_loads_llvm(tmp_path
     assert cold.returncode == warm.returncode == 0, cold.stderr + warm.stderr
     assert "libLLVM" in cold.stdout, "the cold process must show that the names are right"
     assert warm.stdout == "[]\n"
+
+
+def test_a_result_too_large_for_memory_raises_numpys_own_error():
+    def f(x, n):
+        y = x + 1
+        return y, np.zeros(n)
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.ones(3), 5))
+    for n in (2**61, 2**40):  # no array has this size; no machine has this much
+        with pytest.raises((ValueError, MemoryError)) as expected:
+            f(np.ones(3), n)
+        with pytest.raises((ValueError, MemoryError)) as actual:
+            compiled(np.ones(3), n)
+        assert (actual.type, str(actual.value)) == (expected.type, str(expected.value))
+        frame = actual.traceback[-1]
+        assert (frame.name, frame.lineno + 1) == ("f", f.__code__.co_firstlineno + 2)
+    assert frames_compiled(compiled) == 2
+
+
+class AnswersUfuncs:
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return ufunc.__name__, method
+
+
+class AnswersFunctions:
+    def __array_function__(self, function, types, arguments, keywords):
+        return function.__name__
+
+
+class BecomesAnArray:
+    def __array__(self, dtype=None, copy=None):
+        return np.arange(4.0)
+
+
+class TakesPriority:
+    __array_priority__ = 1000
+
+    def __radd__(self, other):
+        return "radd"
+
+    def __rmul__(self, other):
+        return "rmul"
+
+
+STRANGE_OPERANDS = {
+    **STRANGE,
+    "answers ufuncs": AnswersUfuncs(),
+    "answers functions": AnswersFunctions(),
+    "becomes an array": BecomesAnArray(),
+    "takes priority": TakesPriority(),
+    "matrix": np.matrix([[1.0, 2.0]]),
+    "record array": np.rec.array([(1.0, 2)], dtype=[("a", "f8"), ("b", "i4")]),
+    "complex number": 1j,
+    "complex scalar": np.complex128(1j),
+    "longdouble scalar": np.longdouble(1.5),
+    "float16 scalar": np.float16(2),
+    "void": np.void(b"ab"),
+    "numpy str": np.str_("ab"),
+    "bytes": b"ab",
+    "dict": {},
+    "set": {1},
+    "range": range(4),
+}
+Y = np.arange(4.0)
+# The frame has an array of its own, so it compiles whatever the argument is; all but one of its operations may break.
+WITH_AN_ARRAY = {
+    "x added": lambda x: (Y * 2, Y + x),
+    "x multiplied": lambda x: (Y * 2, x * Y),
+    "power": lambda x: (Y * 2, Y**x),
+    "compared": lambda x: (Y * 2, Y > x),
+    "np.maximum": lambda x: (Y * 2, np.maximum(Y, x)),
+    "np.where": lambda x: (Y * 2, np.where(x, Y, 1)),
+    "np.concatenate": lambda x: (Y * 2, np.concatenate([Y, x])),
+    "index": lambda x: (Y * 2, Y[x]),
+    "np.mean": lambda x: (Y * 2, np.mean(x, axis=0)),
+    "np.zeros_like": lambda x: (Y * 2, np.zeros_like(x)),
+    "np.asarray": lambda x: (Y * 2, np.asarray(x)),
+}
+
+
+@pytest.mark.parametrize("name", WITH_AN_ARRAY)
+def test_strange_operands_give_what_python_gives(name):
+    function = WITH_AN_ARRAY[name]
+    for kind, value in STRANGE_OPERANDS.items():
+        compiled = suture.compile(function)
+        for _ in range(2):
+            expected, actual = run_with_places(function, (value,)), run_with_places(compiled, (value,))
+            assert (actual[0], actual[2]) == (expected[0], expected[2]), kind
+            if expected[0] == "error":
+                assert actual[1] == expected[1], kind
+            else:
+                theirs, ours = expected[1][1], actual[1][1]
+                assert type(ours) is type(theirs), kind
+                assert str(ours) == str(theirs), kind
+                assert getattr(ours, "dtype", None) == getattr(theirs, "dtype", None), kind
+        assert frames_compiled(compiled) >= 1, kind
+
+
+class Model:
+    weight = 2.0
+
+    def method(self, x):
+        return x * self.weight + 1
+
+    @staticmethod
+    def static(x):
+        return x + 1
+
+    @classmethod
+    def of_class(cls, x):
+        return x * cls.weight
+
+    def __call__(self, x):
+        return x - self.weight
+
+    @suture.compile
+    def decorated(self, x):
+        return x * 2
+
+    @staticmethod
+    @suture.compile
+    def decorated_static(x):
+        return x * 3
+
+    @classmethod
+    @suture.compile
+    def decorated_class(cls, x):
+        return x * 4
+
+    @property
+    @suture.compile
+    def decorated_property(self):
+        return np.ones(3) * self.weight
+
+
+CALLABLES = {
+    "method": Model().method,
+    "static method": Model.static,
+    "class method": Model.of_class,
+    "instance": Model(),
+    "partial": functools.partial(lambda a, b: a + b, np.arange(3.0)),
+    "partial with keywords": functools.partial(lambda a, b=1: a + b, b=3),
+    "partial of a method": functools.partial(Model().method),
+    "ufunc": np.sin,
+    "builtin": abs,
+    "numpy function": np.mean,
+}
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_every_callable_can_be_compiled(name):
+    function = CALLABLES[name]
+    compiled = suture.compile(function)
+    check(function, compiled, (np.arange(3.0),), ulp=1)
+    assert frames_compiled(getattr(compiled, "__func__", compiled)) == 1
+
+
+def test_decorated_methods_bind_as_plain_ones():
+    x, m = np.arange(3.0), Model()
+    results = [
+        m.decorated(x),
+        m.decorated_static(x),
+        Model.decorated_static(x),
+        Model.decorated_class(x),
+        m.decorated_property,
+    ]
+    assert [r.tolist() for r in results] == [[0, 2, 4], [0, 3, 6], [0, 3, 6], [0, 4, 8], [2, 2, 2]]
+    assert frames_compiled(Model.__dict__["decorated"]) == 1
+
+
+def test_generators_and_coroutines_run_as_they_are():
+    import asyncio
+    import inspect
+
+    @suture.compile
+    def generator(x):
+        y = x + 1
+        yield y
+        yield y * 2
+
+    @suture.compile
+    async def coroutine(x):
+        await asyncio.sleep(0)
+        return x + 1
+
+    @suture.compile
+    async def asynchronous(x):
+        yield x + 1
+
+    async def collect():
+        return [value async for value in asynchronous(np.ones(2))]
+
+    assert [y.tolist() for y in generator(np.ones(2))] == [[2, 2], [4, 4]]
+    assert asyncio.run(coroutine(np.ones(2))).tolist() == [2, 2]
+    assert asyncio.run(collect())[0].tolist() == [2, 2]
+    assert inspect.isgeneratorfunction(generator)
+    assert inspect.iscoroutinefunction(coroutine)
+    assert inspect.isasyncgenfunction(asynchronous)
+    for compiled in (generator, coroutine, asynchronous):
+        assert frames_compiled(compiled) == 0
+        assert compiled.status()["reason"] == "Generator or coroutine"
+
+
+MANY = [f"a{i}" for i in range(300)]
+GENERATED = {
+    "300 arguments": (f"def f({', '.join(MANY)}):\n    return {' + '.join(MANY)}", 300),
+    "300 defaults": (f"def f(x, {', '.join(name + '=1.5' for name in MANY)}):\n    return x + {' + '.join(MANY)}", 1),
+    "300 locals": (
+        "def f(x):\n" + "".join(f"    {n} = x + {n[1:]}\n" for n in MANY) + f"    return {' + '.join(MANY)}",
+        1,
+    ),
+    "no source": ("def f(x):\n    y = x * 2\n    return y / 0", 1),
+}
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_code_compiles(name):
+    source, count = GENERATED[name]
+    namespace = {"np": np}
+    exec(compile(source, "<nowhere>", "exec"), namespace)
+    compiled = suture.compile(namespace["f"])
+    check(namespace["f"], compiled, tuple(np.arange(3.0) + i for i in range(count)))
+    assert frames_compiled(compiled) == 1
+
+
+def test_random_numbers_come_in_the_same_order():
+    def f(x):
+        y = x * 2 + np.random.rand(3)
+        return y + np.random.normal(size=3)
+
+    compiled = suture.compile(f)
+    results = []
+    for function in (f, compiled):
+        np.random.seed(7)
+        results.append([function(np.ones(3)).tolist() for _ in range(4)])
+    assert results[1] == results[0]
+    assert frames_compiled(compiled) >= 1
+
+
+def test_compiling_inside_a_compiled_function():
+    def f(x):
+        def inner(y):
+            return y * 3
+
+        return suture.compile(inner)(x) + 1
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.arange(3.0),))
+    assert frames_compiled(compiled) >= 1
+
+
+def test_threads_meet_at_the_first_call_and_at_recompiles():
+    def f(x, n):
+        y = x * n
+        if y.sum() > 3:
+            y = y + 1
+        return y - 1
+
+    for _ in range(5):
+        compiled = suture.compile(f)
+        failures: list[object] = []
+        together = threading.Barrier(8)
+
+        def work(k, compiled=compiled, failures=failures, together=together):
+            together.wait()
+            for j in range(20):
+                x = np.arange(2.0 + (k + j) % 5)
+                try:
+                    if not np.array_equal(compiled(x, k), f(x, k)):
+                        failures.append((k, j))
+                except BaseException as error:
+                    failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures
+        assert frames_compiled(compiled) >= 1

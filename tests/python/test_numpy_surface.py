@@ -108,6 +108,8 @@ def test_powers_of_special_values(spelling, exponent):
     function, compiled = compiled_of(spelling.replace("p)", f"{exponent!r})").replace("** p", f"** {exponent!r}"))
     check(function, compiled, (x,), ulp=2)
     check(function, compiled, (x.astype("f4"),), ulp=4)
+    assert frames_compiled(compiled) == 2
+    expect_one_graph(compiled, spelling)
 
 
 STATEMENTS = {
@@ -152,6 +154,7 @@ def test_writes_change_the_argument_as_numpy_does(name, dtype):
 def test_errors_are_numpys_own(expression):
     function, compiled = compiled_of(f"{expression}, x + 1")
     check(function, compiled, (MATRIX.astype("u1"),))
+    assert frames_compiled(compiled) == 1
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (0, 3), (3, 0), (1, 1), (2, 1, 3)])
@@ -163,3 +166,4 @@ def test_errors_are_numpys_own(expression):
 def test_unusual_shapes(shape, expression):
     function, compiled = compiled_of(expression)
     check(function, compiled, (np.ones(shape) * 1.5,))
+    assert frames_compiled(compiled) >= 1

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import math
+import operator
+import types
 
 import numpy as np
 import pytest
@@ -219,3 +223,109 @@ def test_monkeypatched_functions_are_noticed():
     namespace["helper"] = helper
     check(f, compiled, (np.ones(3),))
     assert frames_compiled(compiled) == 3
+
+
+def other_module(**attributes):
+    module = types.ModuleType("other")
+    vars(module).update(attributes)
+    return module
+
+
+NUMPY_ATTRIBUTES = {
+    "np.sin": ("np.sin(x) + 1", np, "sin", np.cos),
+    "np.sin, a Python function": ("np.sin(x) + 1", np, "sin", lambda x: x * 3),
+    "np.pi": ("x * np.pi", np, "pi", 3.0),
+    "np.linalg": ("np.linalg.norm(x) + x", np, "linalg", other_module(norm=np.sum)),
+    "np.linalg.norm": ("np.linalg.norm(x) + x", np.linalg, "norm", np.sum),
+    "np.float64": ("x.astype(np.float64) * 2", np, "float64", np.float32),
+    "math.sqrt": ("x * math.sqrt(2.0)", math, "sqrt", abs),
+    "operator.add": ("operator.add(x, 1)", operator, "add", np.multiply),
+    "functools.reduce": ("functools.reduce(np.add, [x, x])", functools, "reduce", lambda f, xs: xs[0] * 7),
+    "np, imported inside": ("g(x)", np, "cos", np.exp),
+}
+
+
+@pytest.mark.parametrize("case", NUMPY_ATTRIBUTES)
+def test_replaced_attributes_of_known_modules_are_noticed(case, monkeypatch):
+    expression, module, name, other = NUMPY_ATTRIBUTES[case]
+    namespace = {"np": np}
+    exec(
+        "import functools, math, operator\n"
+        "def g(x):\n    import numpy\n    return numpy.cos(x) * 2\n"
+        f"def f(x):\n    return {expression}\n",
+        namespace,
+    )
+    f = namespace["f"]
+    compiled = suture.compile(f)
+    x = np.linspace(0.5, 2.0, 5)
+    check(f, compiled, (x,), ulp=1)
+    monkeypatch.setattr(module, name, other)
+    check(f, compiled, (x,), ulp=1)
+    monkeypatch.undo()
+    before = frames_compiled(compiled)
+    check(f, compiled, (x,), ulp=1)
+    assert frames_compiled(compiled) == before >= 2, "the first entry serves again"
+
+
+def test_a_replaced_function_does_not_reach_into_replays(monkeypatch):
+    """x.sum() calls NumPy's own sum, and so does what runs again under NumPy to warn."""
+
+    def f(x):
+        return 1 / x.sum(), (x / x)[0]
+
+    monkeypatch.setattr(np, "sum", lambda *a, **k: 5.0)
+    monkeypatch.setattr(np, "divide", lambda *a, **k: 5.0)
+    compiled = suture.compile(f)
+    check(f, compiled, (np.zeros(3),))
+    assert frames_compiled(compiled) == 1
+
+
+def test_an_unrelated_attribute_of_numpy_costs_no_recompile(monkeypatch):
+    def f(x):
+        return np.sin(x)
+
+    compiled = suture.compile(f)
+    for value in range(3):
+        monkeypatch.setattr(np, "attribute_of_this_test", value, raising=False)
+        check(f, compiled, (np.ones(3),), ulp=1)
+    assert frames_compiled(compiled) == 1
+
+
+# What passes make of an op may ask about sizes what capture did not ask: the answers are guarded, too.
+LOWERED_WITH_QUESTIONS = [
+    "np.logical_and(0.5, y)",
+    "np.logical_or(y, 3)",
+    "np.float_power(y, y[::-1])",
+    "np.clip(y, 0, 2.5)",
+    "np.round(y, 1)",
+    "y.astype('f4') * y.T.astype('f4').T",
+    "np.where(y > 0, y, 1)",
+    "np.power(y, 3) + y ** 2",
+    "y.mean(axis=0) + y.var(axis=0)",
+    "np.linspace(0.0, 1.0, y.shape[0])",
+]
+
+
+@pytest.mark.parametrize("expression", LOWERED_WITH_QUESTIONS)
+def test_facts_found_while_lowering_are_guarded(expression):
+    namespace = {"np": np}
+    exec(f"def f(y):\n    return {expression}\n", namespace)
+    f = namespace["f"]
+    compiled = suture.compile(f, options={"recompile_limit": 99})
+    big = np.arange(1.0, 400.0).reshape(19, 21)
+    with suture.config.patch(strict=True):
+        for y in (
+            np.ones((3, 2)),
+            big[0:6:2, 0:8:2],
+            big[0:9:3, 0:8:4],
+            big[::-1, ::-2],
+            np.asfortranarray(big[:5, :7]),
+            big[2:9].T,
+            big[:1],
+            big[:, :0],
+            np.broadcast_to(big[0], (4, 21)),
+            big[::2, 1::3],
+            big.astype("f4")[::2, ::2],
+        ):
+            check(f, compiled, (y,), ulp=2, calls=1)
+    assert 2 <= frames_compiled(compiled) <= 11

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import re
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -94,6 +96,33 @@ def run(function: Callable, arguments: tuple) -> tuple[str, Any, list[tuple[type
         except Exception as error:
             kind, result = "error", (type(error), str(error))
     return kind, result, [(w.category, str(w.message)) for w in caught]
+
+
+def run_with_places(function: Callable, arguments: tuple) -> tuple[str, Any, list[tuple[type, str, str, int]]]:
+    """As `run`, with file and line of every warning; an exception comes as (type, args, frames below the call)."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            kind, result = "value", function(*arguments)
+        except Exception as error:
+            kind, result = "error", (type(error), error.args, user_frames(error))
+    return kind, result, [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+
+
+def user_frames(error: BaseException) -> list[tuple[str, int, str]]:
+    """(file, line, function) from the called function inwards, up to the first frame of NumPy.
+
+    A frame that broke is named after its new code, and what follows a break runs in a resume function one frame further in.
+    """
+    frames: list[tuple[str, int, str]] = []
+    for frame in traceback.extract_tb(error.__traceback__)[1:]:
+        if "/numpy/" in frame.filename:
+            break
+        name = re.sub(r"^__transformed_code_\d+_for_", "", frame.name)
+        if name.startswith("__resume_at_"):
+            name = frames.pop()[2]
+        frames.append((frame.filename, frame.lineno or 0, name))
+    return frames
 
 
 def frames_compiled(compiled: Any) -> int:

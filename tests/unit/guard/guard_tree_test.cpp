@@ -147,6 +147,32 @@ TEST_F(GuardTrees, functions_modules_and_classes_are_held_visited_and_released_b
   EXPECT_EQ(Py_REFCNT(function.get()), before);
 }
 
+TEST_F(GuardTrees, attributes_of_a_module_are_compared_again_when_the_module_changes) {
+  names = testing::run_python(
+      "import types\ndef f(x, y): pass\nm = types.ModuleType('m'); m.a, m.b, m.other = len, max, 0\n"
+      "m.sub = types.ModuleType('m.sub'); m.sub.c = min");
+  const SourceId module = global("m"), inner = attribute(module, "sub");
+  add_object(GuardKind::kIdentity, module, eval("m"));
+  add_object(GuardKind::kIdentity, attribute(module, "a"), eval("m.a"));
+  add_object(GuardKind::kIdentity, inner, eval("m.sub"));
+  add_object(GuardKind::kIdentity, attribute(inner, "c"), eval("m.sub.c"));
+  add_object(GuardKind::kIdentity, attribute(module, "b"), eval("m.b"));
+  build();
+  const auto after = [&](const char* change) {
+    eval(change);
+    return verdict("1").substr(0, verdict("1").find(" is another object."));
+  };
+  EXPECT_EQ(after("0"), "holds");
+  EXPECT_EQ(after("setattr(m, 'other', 1)"), "holds");
+  EXPECT_EQ(after("setattr(m, 'b', min)"), "'m.b'");
+  EXPECT_EQ(after("setattr(m, 'b', max)"), "holds");
+  EXPECT_EQ(after("delattr(m, 'a')"), "'m.a'");
+  EXPECT_EQ(after("setattr(m, 'a', len)"), "holds");
+  EXPECT_EQ(after("setattr(m.sub, 'c', max)"), "'m.sub.c'");
+  EXPECT_EQ(after("setattr(m.sub, 'c', min)"), "holds");
+  EXPECT_EQ(after("setattr(m, 'sub', types.ModuleType('m.sub'))"), "'m.sub'");
+}
+
 TEST_F(GuardTrees, evaluation_changes_no_reference_count) {
   add_plain_array(x(), {3});
   add_object(GuardKind::kIdentity, attribute(global("np"), "sin"), eval("np.sin"));

@@ -173,7 +173,8 @@ TEST(Decompose, TrustsAConstantDivisor) {
     return r)"));
 }
 
-TEST(Decompose, SquaresPythonFloatsByMultiplicationAndReportsOverflow) {
+// The C library's pow, which CPython calls, rounds x ** 2 otherwise than x * x now and then.
+TEST(Decompose, LeavesPowersOfPythonFloatsToTheCLibraryAndReportsOverflow) {
   Graph graph = captured(R"(
     a = placeholder() : py_float
     two = constant() {value=2} : py_int
@@ -181,7 +182,7 @@ TEST(Decompose, SquaresPythonFloatsByMultiplicationAndReportsOverflow) {
     inputs a
     return r)");
   ASSERT_TRUE(run_pipeline(graph, {}).ok());
-  EXPECT_NE(lines_of(graph).find("r = mul(a, a) : py_float"), std::string::npos) << lines_of(graph);
+  EXPECT_NE(lines_of(graph).find("pow(a, "), std::string::npos) << lines_of(graph);
   EXPECT_NE(lines_of(graph).find("floordiv("), std::string::npos) << lines_of(graph);
 }
 

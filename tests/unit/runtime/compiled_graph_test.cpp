@@ -85,13 +85,16 @@ TEST_F(CompiledGraphs, an_input_is_returned_as_the_same_object_and_views_share_m
             "False");
 }
 
-TEST_F(CompiledGraphs, broadcast_views_are_read_only) {
-  const int a = input({3}), wide = view(a, {2, 3}, {0, 1}, 0);
-  const int same = view(a, {3}, {1}, 0);
-  graph.plan.buffers.back().writeable = false;
-  graph.plan.outputs = {wide, same};
+TEST_F(CompiledGraphs, views_may_be_written_where_their_base_may_and_the_plan_allows_it) {
+  const int a = input({3}), wide = view(a, {2, 3}, {0, 1}, 0), same = view(a, {3}, {1}, 0);
+  const int repeated = view(a, {2, 3}, {0, 1}, 0);
+  for (int broadcast : {wide, same}) graph.plan.buffers[static_cast<size_t>(broadcast)].writeable = false;
+  graph.plan.outputs = {wide, same, repeated};
   build();
-  EXPECT_EQ(value("[r.flags.writeable for r in g(np.arange(3.0))]"), "[False, False]");
+  EXPECT_EQ(value("[r.flags.writeable for r in g(np.arange(3.0))]"), "[False, False, True]");
+  EXPECT_EQ(
+      value("(lambda x: [x.setflags(write=False), *(r.flags.writeable for r in g(x))])(np.arange(3.0))"),
+      "[None, False, False, False]");
 }
 
 TEST_F(CompiledGraphs, symbols_are_bound_from_shapes_strides_and_ints) {
