@@ -75,23 +75,29 @@ void guard_array(GuardSet& set, SourceId source) {
   add(GuardKind::kStride, 8, 0);
 }
 
-void guard_global(GuardSet& set, PyView globals, const char* name, const char* attribute) {
-  const SourceId module = set.sources.add({.kind = SourceKind::kGlobal, .name = name});
+void guard_identity(GuardSet& set, SourceId source, PyRef object) {
   Guard guard;
   guard.kind = GuardKind::kIdentity;
-  guard.source = module;
-  guard.object = PyRef::borrow(PyDict_GetItemString(globals, name));
-  set.guards.push_back(guard);
-  guard.source = set.sources.add({.kind = SourceKind::kAttr, .parent = module, .name = attribute});
-  guard.object = PyRef::steal(PyObject_GetAttrString(guard.object.get(), attribute));
+  guard.source = source;
+  guard.object = std::move(object);
   set.guards.push_back(std::move(guard));
 }
 
-GuardTree make_guards(PyView globals, bool with_globals) {
+void guard_attributes(GuardSet& set, PyView globals, const char* name,
+                      std::initializer_list<const char*> attributes) {
+  PyView module = PyDict_GetItemString(globals, name);
+  const SourceId source = set.sources.add({.kind = SourceKind::kGlobal, .name = name});
+  guard_identity(set, source, PyRef::borrow(module));
+  for (const char* attribute : attributes)
+    guard_identity(set, set.sources.add({.kind = SourceKind::kAttr, .parent = source, .name = attribute}),
+                   PyRef::steal(PyObject_GetAttrString(module, attribute)));
+}
+
+GuardTree make_guards(PyView globals, std::initializer_list<const char*> of_numpy) {
   GuardSet set;
   for (int i = 0; i < 2; ++i)
     guard_array(set, set.sources.add({.kind = SourceKind::kLocal, .index = i, .name = i ? "y" : "x"}));
-  if (with_globals) guard_global(set, globals, "np", "add");
+  if (of_numpy.size() > 0) guard_attributes(set, globals, "np", of_numpy);
   return std::move(GuardTree::build(std::move(set), {})).value();
 }
 
@@ -125,7 +131,7 @@ void call_object(PyView callable, std::span<PyObject* const> arguments) {
 PyRef compiled_function(PyView function, PyView globals, bool symbolic) {
   CompileFn compile = [globals, symbolic](CodeCache&, const FrameInput&) -> Result<CompileOutcome> {
     auto entry = std::make_unique<CacheEntry>();
-    entry->guards = make_guards(globals, true);
+    entry->guards = make_guards(globals, {"add"});
     entry->compiled_graph = make_graph(symbolic);
     for (SourceId source : {0, 1}) {
       Recipe recipe;
@@ -141,7 +147,7 @@ PyRef compiled_function(PyView function, PyView globals, bool symbolic) {
     entry->value = 2;
     return CompileOutcome{std::move(entry), std::nullopt};
   };
-  return make_jit_callable(function, std::make_unique<CodeCache>(std::move(compile), 0, "function"));
+  return make_jit_callable(function, std::make_unique<CodeCache>(std::move(compile), 0));
 }
 
 int run() {
@@ -156,7 +162,9 @@ int run() {
   PyObject* arguments[] = {get("x"), get("y")};
   const FrameInput input{get("f"), arguments};
   GuardScratch scratch;
-  const GuardTree arrays = make_guards(globals.get(), false), all = make_guards(globals.get(), true);
+  const GuardTree arrays = make_guards(globals.get(), {}), all = make_guards(globals.get(), {"add"});
+  const GuardTree many =
+      make_guards(globals.get(), {"add", "sin", "cos", "exp", "log", "sqrt", "where", "pi"});
   const PyRef graph = make_graph(false), symbolic_graph = make_graph(true);
   const PyRef compiled = compiled_function(get("f"), globals.get(), false);
   const PyRef skipped =
@@ -164,12 +172,13 @@ int run() {
                                       [](CodeCache&, const FrameInput&) -> Result<CompileOutcome> {
                                         return CompileOutcome{nullptr, "skip"};
                                       },
-                                      1, "function"));
+                                      1));
   const int64_t shape[] = {kElements}, strides[] = {1};
   std::span<PyObject* const> given(arguments);
 
   report("guards of two arrays", [&] { arrays.matches(input, scratch); });
   report("guards of two arrays, np and np.add", [&] { all.matches(input, scratch); });
+  report("guards of two arrays, np and eight of its attributes", [&] { many.matches(input, scratch); });
   report("allocate and free the output", [&] { new_array(DType::kFloat64, shape, strides); });
   report("graph call (returns a tuple)", [&] { call_object(graph.get(), given); });
   report("graph call, symbolic sizes", [&] { call_object(symbolic_graph.get(), given); });

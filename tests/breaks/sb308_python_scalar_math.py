@@ -1,6 +1,6 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB308", "n**n", 2
+REASON, AT, FRAMES = "SB308", "n // 0.4", 2
 
 
 def arguments():
@@ -9,5 +9,5 @@ def arguments():
 
 def f(x, n):
     y = x * 2
-    m = n**n
+    m = n // 0.4
     return y * m
