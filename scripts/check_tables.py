@@ -4,7 +4,7 @@
     events.def fields                                        set on an event somewhere; no event sets another field
     options.def                                              read somewhere; no reader asks for another option
     artifacts.def                                            has a writer; components exist and have an artifact or message
-    breaks.def                                               has a program in tests/breaks and a station of stations.def
+    breaks.def                                               has a program in break_programs and a station of stations.def
     all                                                      page, with every row's name in it
 
 Exits 1 and names each offending row.
@@ -134,18 +134,24 @@ def artifacts() -> list[str]:
 
 def breaks() -> list[str]:
     stations = plain_rows("toolbox/clinic/stations.def", "SUTURE_STATION")
-    programs = {re.match(r"sb\d+", path.name).group(0).upper() for path in (ROOT / "tests/breaks").glob("sb*.py")}  # type: ignore[union-attr]
+    programs = {
+        re.match(r"sb\d+", path.name).group(0).upper()
+        for path in (ROOT / "python/suture/break_programs").glob("sb*.py")
+    }  # type: ignore[union-attr]
     problems = []
     columns = re.findall(r'^SUTURE_BREAK\(\w+, "(SB\d+)", (\w+), (\w+),', table_text("capture/breaks.def"), flags=re.M)
     if len(columns) != len(rows("capture/breaks.def", "SUTURE_BREAK")):
         problems.append("src/capture/breaks.def: a row has no station or severity")
     for code, station, _ in columns:
         if code not in programs and code not in BREAKS_WITHOUT_PROGRAM:
-            problems.append(f"tests/breaks: no program for {code}")
+            problems.append(f"python/suture/break_programs: no program for {code}")
         if station not in stations:
             problems.append(f"src/capture/breaks.def: {code}: no station is named {station}")
     codes = {code for code, _, _ in columns}
-    problems += [f"tests/breaks: {code} is no reason" for code in sorted((programs | BREAKS_WITHOUT_PROGRAM) - codes)]
+    problems += [
+        f"python/suture/break_programs: {code} is no reason"
+        for code in sorted((programs | BREAKS_WITHOUT_PROGRAM) - codes)
+    ]
     hard_coded = re.findall(r'"(SB\d{3})"', sources())
     problems += [f"src: {code} is written out; the table has it" for code in sorted(set(hard_coded))]
     return problems

@@ -43,12 +43,20 @@ def ops(core) -> str:
     return text
 
 
-def breaks(core) -> str:
-    text = "# Graph breaks and skips\n\nEvery reason for which capture stops, with its stable id. `{0}` and the like are filled in from the program.\n"
-    for code, _, title, explanation, hints, _, severity in core.break_table():
-        text += f"\n## {code}: {title}\n\n{explanation}\n\nSeverity: {severity}.\n\n" + "".join(
-            f"- {hint}\n" for hint in hints.split(" | ")
-        )
+def breaks(_core) -> str:
+    from suture._reasons import break_pages
+
+    text = (
+        "# Graph breaks and skips\n\nEvery reason for which capture stops, with its stable id. `{0}` and the like are"
+        " filled in from the program. `suture explain SB101` prints a page in the terminal.\n"
+    )
+    for page in break_pages():
+        text += f'\n## {page["name"]}: {page["title"]}\n\n<a id="{page["name"].lower()}"></a>\n\n'
+        text += f"{page['explanation']}\n\nSeverity: {page['severity']}.\n\n"
+        text += "".join(f"- {hint}\n" for hint in page["hints"])
+        if page["example"]:
+            text += f"\nA program that breaks like this:\n\n```python\n{page['example']}\n```\n"
+            text += f"\nFix: {page['fix']}\n\n```python\n{page['fixed']}\n```\n"
     return text
 
 
@@ -120,7 +128,7 @@ def logs(_core) -> str:
 
 PAGES: dict[str, tuple[str, Callable]] = {
     "ops.md": ("src/ops/ops.def", ops),
-    "breaks.md": ("src/capture/breaks.def", breaks),
+    "breaks.md": ("src/capture/breaks.def and python/suture/break_programs", breaks),
     "guards.md": ("src/guard/guards.def", guards),
     "config.md": ("src/driver/options.def", config),
     "events.md": ("src/trace/events.def", events),

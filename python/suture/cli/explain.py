@@ -1,11 +1,15 @@
-"""suture explain FILE: runs the program and prints the explanation of every compiled function that was called."""
+"""suture explain FILE: runs the program and prints the explanation of every compiled function that was called.
+suture explain NAME: says what a name in Suture's messages means (SB101, a guard kind, a fusion reason, a pass, an option).
+"""
 
 from __future__ import annotations
 
 import argparse
 from fnmatch import fnmatchcase
+from typing import Any
 
-from suture.cli import USAGE
+from suture._reasons import nearest, page_text, pages_named
+from suture.cli import OK, USAGE
 from suture.cli._program import (
     Observation,
     add_program_arguments,
@@ -19,8 +23,19 @@ from suture.cli._program import (
 from suture.cli._streams import emit, say
 
 
+def print_pages(pages: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        emit(pages)
+    else:
+        say("\n".join(page_text(page) for page in pages))
+
+
 class Command:
-    example = "example: suture explain --function 'hillshade*' examples/terrain.py"
+    example = (
+        "examples:\n  suture explain --function 'hillshade*' examples/terrain.py\n"
+        "  suture explain SB101             what a break reason means, with a program and its fix\n"
+        "  suture explain size              a guard kind; names of fusion reasons, passes and options work too"
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print a JSON list on stdout, one object per function")
@@ -28,7 +43,13 @@ class Command:
         add_program_arguments(parser)
 
     def run(self, arguments: argparse.Namespace) -> int:
-        if problem := check_file(arguments.file):
+        problem = check_file(arguments.file)
+        if problem and (pages := pages_named(arguments.file)):
+            print_pages(pages, arguments.json)
+            return OK
+        if problem:
+            if near := nearest(arguments.file):
+                problem += f"; did you mean {near}?"
             say(f"suture explain: {problem}")
             return USAGE
         with stdout_to_stderr(arguments.json):

@@ -13,3 +13,10 @@ def f(x):
     y = x * 2
     suture.graph_break("to look at y")
     return y + 1
+
+
+# Fix: remove the call.
+
+
+def fixed(x):
+    return x * 2 + 1

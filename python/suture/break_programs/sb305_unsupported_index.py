@@ -11,3 +11,14 @@ def f(x, order):
     y = x * 2
     z = y[order]
     return z + 1
+
+
+# Fix: put the elements in order before the compiled function.
+
+
+def fixed(x):
+    return x * 2 + 1
+
+
+def caller(fixed, x, order):
+    return fixed(x[order])

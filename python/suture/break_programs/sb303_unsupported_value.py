@@ -12,3 +12,14 @@ def arguments():
 def f(x, third):
     y = x * 2
     return y * third
+
+
+# Fix: pass the number that the array needs.
+
+
+def fixed(x, third):
+    return x * 2 * third
+
+
+def caller(fixed, x, third):
+    return fixed(x, float(third))

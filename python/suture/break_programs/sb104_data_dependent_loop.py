@@ -12,3 +12,14 @@ def f(x, items):
     for item in items:
         total = total + x * item
     return total
+
+
+# Fix: make an array of the items first; its length is a size.
+
+
+def fixed(x, items):
+    return (x * items[:, None]).sum(axis=0)
+
+
+def caller(fixed, x, items):
+    return fixed(x, np.array(list(items)))

@@ -12,3 +12,11 @@ def f(x):
     rows = (row for row in y)
     print(end="")
     return next(rows) + 1
+
+
+# Fix: no generator that is alive across the break: take the element directly.
+
+
+def fixed(x):
+    y = x * 2
+    return y[0] + 1

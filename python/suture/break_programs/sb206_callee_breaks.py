@@ -17,3 +17,19 @@ def f(x):
     y = x * 2
     z = helper(y)
     return z - 1
+
+
+# Fix: fix the break inside the helper; then the helper is inlined.
+
+
+def quiet_helper(y):
+    return (y + 1) * 3
+
+
+def fixed(x):
+    return quiet_helper(x * 2) - 1
+
+
+def caller(fixed, x):
+    print("in the helper")
+    return fixed(x)

@@ -12,3 +12,15 @@ def f(x, n):
         return x + 1
     y = f(x * 0.5, n - 1)
     return y * 2
+
+
+# Fix: a loop instead of the recursion.
+
+
+def fixed(x, n):
+    for _ in range(n):
+        x = x * 0.5
+    y = x + 1
+    for _ in range(n):
+        y = y * 2
+    return y

@@ -14,3 +14,14 @@ def f(x):
         value = 3
 
     return y * Result.value
+
+
+# Fix: make the class once, outside of the function.
+
+
+class Result:
+    value = 3
+
+
+def fixed(x):
+    return x * 2 * Result.value

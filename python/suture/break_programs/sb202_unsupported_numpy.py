@@ -11,3 +11,15 @@ def f(x):
     y = x * 2
     z = np.cumsum(y)
     return z + y
+
+
+# Fix: compile the part before it, and call the function on the result.
+
+
+def fixed(x):
+    return x * 2
+
+
+def caller(fixed, x):
+    y = fixed(x)
+    return np.cumsum(y) + y

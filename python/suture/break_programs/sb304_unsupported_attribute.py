@@ -19,3 +19,14 @@ def f(x, settings):
     y = x * 2
     gain = settings.gain
     return y * gain
+
+
+# Fix: read the attribute outside and pass its value.
+
+
+def fixed(x, gain):
+    return x * 2 * gain
+
+
+def caller(fixed, x, settings):
+    return fixed(x, settings.gain)

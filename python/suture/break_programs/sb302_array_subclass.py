@@ -11,3 +11,14 @@ def f(x, w):
     v = w + 1
     y = x * 2
     return y.sum(), v
+
+
+# Fix: pass the plain array; here no element is masked any more.
+
+
+def fixed(x, w):
+    return (x * 2).sum(), w + 1
+
+
+def caller(fixed, x, w):
+    return fixed(np.asarray(x), w)

@@ -18,3 +18,14 @@ def f(x):
     y = x * 2
     z = secret(y)
     return z + 1
+
+
+# Fix: without `suture.disable` the function is inlined.
+
+
+def open_secret(y):
+    return y[::-1].copy()
+
+
+def fixed(x):
+    return open_secret(x * 2) + 1

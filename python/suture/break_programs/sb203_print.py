@@ -11,3 +11,15 @@ def f(x):
     y = x * 2
     print("half way", y.shape)
     return y + 1
+
+
+# Fix: print outside of the compiled function.
+
+
+def fixed(x):
+    return x * 2 + 1
+
+
+def caller(fixed, x):
+    print("half way", x.shape)
+    return fixed(x)

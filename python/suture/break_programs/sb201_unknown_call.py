@@ -13,3 +13,14 @@ def f(x):
     y = x * 2
     order = os.getpid() > 0
     return y + 1, order
+
+
+# Fix: make the call outside of the compiled function.
+
+
+def fixed(x):
+    return x * 2 + 1
+
+
+def caller(fixed, x):
+    return fixed(x), os.getpid() > 0

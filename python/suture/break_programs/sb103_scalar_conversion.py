@@ -11,3 +11,11 @@ def f(x):
     y = x + 1
     total = float(y.sum())
     return y * total
+
+
+# Fix: leave the sum an array; it multiplies just as well.
+
+
+def fixed(x):
+    y = x + 1
+    return y * y.sum()

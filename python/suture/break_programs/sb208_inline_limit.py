@@ -16,3 +16,12 @@ def f(x):
     y = x * 2
     z = helper(y)
     return z - 1
+
+
+# Fix: call fewer nested functions: here the helper is written out.
+
+
+def fixed(x):
+    y = x * 2
+    z = y + 1
+    return z - 1

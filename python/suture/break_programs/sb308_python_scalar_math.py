@@ -11,3 +11,14 @@ def f(x, n):
     y = x * 2
     m = n // 0.4
     return y * m
+
+
+# Fix: compute the number outside and pass it.
+
+
+def fixed(x, m):
+    return x * 2 * m
+
+
+def caller(fixed, x, n):
+    return fixed(x, n // 0.4)

@@ -1,0 +1,125 @@
+"""What the names in Suture's messages mean, offline: break reasons with a program and its fix, guards, fusion reasons,
+passes and options. `suture explain NAME` prints these pages, scripts/gen_docs.py writes the same ones to docs/reference.
+
+The program of a break reason is python/suture/break_programs/sbNNN_*.py, the only copy. Its parts:
+
+    f, arguments()   the smallest program that breaks for this reason
+    # Fix: ...       what to do about it, one sentence; what follows is the fix
+    fixed            the function without the break
+    caller           optional: how the program calls it then, caller(fixed, *arguments)
+
+tests/breaks runs all of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from suture import _core
+
+FIX = "# Fix: "
+# Lines for the tests, which say nothing to a reader.
+TEST_LINES = ("REASON", "FIXED_FRAMES")
+
+
+@cache
+def _programs() -> dict[str, str]:
+    folder = files("suture") / "break_programs"
+    named = [path for path in folder.iterdir() if path.name.startswith("sb") and path.name.endswith(".py")]
+    return {path.name[:5].upper(): path.read_text(encoding="utf-8") for path in named}
+
+
+def _example(code: str) -> dict[str, str]:
+    """example, fix (a sentence) and fixed (source); empty for the few reasons that no small program can cause."""
+    text = _programs().get(code)
+    if text is None:
+        return {"example": "", "fix": "", "fixed": ""}
+    example, _, rest = text.partition(FIX)
+    sentence, _, fixed = rest.partition("\n")
+    lines = [line for line in example.splitlines() if not line.startswith(TEST_LINES)]
+    # Where the line for the tests stood, two blank lines meet two.
+    shown = "\n".join(lines).strip().replace("\n\n\n\n", "\n\n\n")
+    return {"example": shown, "fix": sentence, "fixed": fixed.strip()}
+
+
+def break_pages() -> list[dict[str, Any]]:
+    """Every break reason, in the order of its table."""
+    return [
+        {
+            "kind": "break",
+            "name": code,
+            "title": title,
+            "explanation": explanation,
+            "hints": hints.split(" | "),
+            "station": station,
+            "severity": severity,
+            **_example(code),
+        }
+        for code, _, title, explanation, hints, station, severity in _core.break_table()
+    ]
+
+
+def _other_pages() -> list[dict[str, Any]]:
+    pages: list[dict[str, Any]] = [
+        {"kind": "guard", "name": name, "check": check, "failure": failure}
+        for name, check, failure in _core.guard_table()
+    ]
+    pages += [{"kind": "fusion reason", "name": name, "sentence": text} for name, text in _core.fusion_reason_table()]
+    pages += [
+        {"kind": "pass", "name": name, "required": required, "what": doc} for name, required, doc in _core.pass_table()
+    ]
+    pages += [
+        {
+            "kind": "option",
+            "name": name,
+            "type": type_,
+            "default": default,
+            "environment": env,
+            "allowed": allowed,
+            "what": doc,
+        }
+        for name, type_, default, env, allowed, doc in _core.option_table()
+    ]
+    return pages
+
+
+def pages_named(name: str) -> list[dict[str, Any]]:
+    """Every page with this name: case does not count, and an option may be named by its environment variable."""
+    wanted = name.casefold()
+    return [
+        page
+        for page in break_pages() + _other_pages()
+        if wanted in (page["name"].casefold(), page.get("environment", "").casefold() or None)
+    ]
+
+
+def nearest(name: str) -> str:
+    """The known name that looks most like `name`, or ""."""
+    known = {page["name"].casefold(): page["name"] for page in break_pages() + _other_pages()}
+    found = difflib.get_close_matches(name.casefold(), known, n=1)
+    return known[found[0]] if found else ""
+
+
+def page_text(page: dict[str, Any]) -> str:
+    """A page for a terminal."""
+    if page["kind"] == "break":
+        return _break_text(page)
+    lines = [f"{page['name']} ({page['kind']})"]
+    lines += [f"  {key}: {value}" for key, value in page.items() if key not in ("kind", "name") and value != ""]
+    return "\n".join(lines) + "\n"
+
+
+def _break_text(page: dict[str, Any]) -> str:
+    out = f"{page['name']}: {page['title']} ({page['severity']})\n\n"
+    out += textwrap.fill(f"Explanation: {page['explanation']}", 100) + "\n"
+    out += "".join(textwrap.fill(f"Hint: {hint}", 100) + "\n" for hint in page["hints"])
+    if "{0}" in out:
+        out += "({0} and the like are filled in from the program.)\n"
+    if page["example"]:
+        out += f"\nA program that breaks like this:\n\n{textwrap.indent(page['example'], '    ')}\n"
+        out += f"\nFix: {page['fix']}\n\n{textwrap.indent(page['fixed'], '    ')}\n"
+    return out
