@@ -1,16 +1,18 @@
-"""python -m bench [NAME...] runs the named benchmarks, or all; --list names them."""
+"""python -m bench [--check] [NAME...] runs the named benchmarks, or all; --list names them. --check: exit 1 when a bar is missed."""
 
 from __future__ import annotations
 
+import os
 import sys
 
-from bench import programs, startup
+from bench import bars, dispatch, programs, startup
 
 
 def main(arguments: list[str]) -> int:
     benchmarks = {
         "seed": programs.seed,
         "small": programs.small,
+        "dispatch": dispatch.split,
         "terrain": programs.terrain,
         "kmeans": programs.kmeans,
         "compile": startup.compile_phases,
@@ -19,15 +21,22 @@ def main(arguments: list[str]) -> int:
     if "--list" in arguments:
         print("\n".join(benchmarks))
         return 0
-    unknown = [name for name in arguments if name not in benchmarks]
+    check = "--check" in arguments
+    names = [name for name in arguments if name != "--check"]
+    unknown = [name for name in names if name not in benchmarks]
     if unknown:
         print(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(benchmarks)}", file=sys.stderr)
         return 2
-    for name in arguments or benchmarks:
+    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    print(
+        f"load {load:.1f} on {cores} cores{'; the machine is busy, expect worse figures' if load > cores / 2 else ''}\n"
+    )
+    for name in names or benchmarks:
         print(f"== {name}")
         benchmarks[name]()
-        print()
-    return 0
+        print(flush=True)
+    met = bars.report()
+    return 1 if check and not met else 0
 
 
 if __name__ == "__main__":

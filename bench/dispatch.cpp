@@ -117,7 +117,7 @@ double nanoseconds(const std::function<void()>& call) {
     rounds.push_back((now() - begin) / kCalls);
   }
   std::ranges::sort(rounds);
-  return rounds[kRounds / 4];
+  return rounds[kRounds / 2];
 }
 
 void report(const char* what, const std::function<void()>& call) {
