@@ -2,7 +2,9 @@
 #include <string>
 
 #include "bindings/core_module.h"
+#include "bytecode/instruction.h"
 #include "capture/graph_break.h"
+#include "cpython/code_object.h"
 #include "driver/options.h"
 #include "guard/guard.h"
 #include "ops/op_info.h"
@@ -112,9 +114,12 @@ void bind_tables(nb::module_& module) {
   module.def("option_table", &option_table);
   module.def("event_table", &event_table);
   module.def("shown_events", [] {
+    // Without opcode tables every function is skipped for one reason, which a warning has told.
+    const bool tables = has_opcode_table(running_python_version());
     std::vector<std::string> names;
     for (const EventInfo& event : all_events())
-      if (event.shown == Visibility::kShown) names.emplace_back(event.name);
+      if (event.shown == Visibility::kShown && (tables || event.id != EventId::kFrameSkipped))
+        names.emplace_back(event.name);
     return names;
   });
   module.def("event_field_table", &event_field_table);

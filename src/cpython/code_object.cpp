@@ -161,6 +161,9 @@ Result<PyRef> make_code_object(const Function& function, PyView constants) {
   if (!code || !lines || !exceptions || !names || !varnames || !frees || !cells || !filename || !name ||
       !qualname)
     return Error::python("make_code_object");
+#if PY_VERSION_HEX >= 0x030C0000  // the same function under its later name
+#define PyCode_NewWithPosOnlyArgs PyUnstable_Code_NewWithPosOnlyArgs
+#endif
   auto* made = PyCode_NewWithPosOnlyArgs(view.arg_count, view.posonly_count, view.kwonly_count,
                                          static_cast<int>(locals.locals.size()), assembled.stack_size,
                                          view.flags, code.get(), constants, names.get(), varnames.get(),

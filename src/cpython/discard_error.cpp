@@ -4,6 +4,10 @@
 
 #include "cpython/py_ref.h"
 
+#if PY_VERSION_HEX >= 0x030D0000  // still exported, no longer declared in a public header
+extern "C" PyAPI_FUNC(int) _PyOS_IsMainThread(void);
+#endif
+
 namespace suture {
 namespace {
 

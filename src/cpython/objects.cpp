@@ -245,8 +245,15 @@ PyRef make_weak_reference(PyView object) noexcept {
 }
 
 PyView weak_target(PyView weak_reference) noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* target = nullptr;
+  PyWeakref_GetRef(weak_reference, &target);
+  Py_XDECREF(target);  // somebody else keeps it, or the weak reference would be dead
+  return target;
+#else
   PyView target = PyWeakref_GET_OBJECT(weak_reference);
   return target == Py_None ? nullptr : target;
+#endif
 }
 
 RaisingWarnings::RaisingWarnings() noexcept {

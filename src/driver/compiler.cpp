@@ -88,12 +88,11 @@ bool same_cells(PyView a, PyView b) {
 // The callable that another entry of the frame made from the same code and cells, if it is still alive.
 Result<PyRef> known_continuation(FrameRecord& parent, PyView function) {
   PyView code = function_code(function);
-  std::erase_if(parent.continuations,
-                [](const auto& c) { return PyWeakref_GetObject(c.callable.get()) == Py_None; });
+  std::erase_if(parent.continuations, [](const auto& c) { return weak_target(c.callable.get()) == nullptr; });
   for (const auto& continuation : parent.continuations) {
     const int equal = PyObject_RichCompareBool(continuation.code.get(), code, Py_EQ);
     if (equal < 0) return Error::python("compile");
-    PyView callable = PyWeakref_GetObject(continuation.callable.get());
+    PyView callable = weak_target(continuation.callable.get());
     if (equal && same_cells(function_closure(jit_callable_function(callable)), function_closure(function)))
       return PyRef::borrow(callable);
   }
@@ -124,8 +123,8 @@ Result<PyRef> Compiler::compile_callee(PyView function, FrameRecord& frame) {
   auto root = frame.root.lock();
   FrameRecord& family = root ? *root : frame;
   for (const PyRef& weak : live_callables_) {
-    PyView callable = PyWeakref_GetObject(weak.get());
-    if (callable == Py_None || jit_callable_function(callable) != function) continue;
+    PyView callable = weak_target(weak.get());
+    if (callable == nullptr || jit_callable_function(callable) != function) continue;
     const int id = static_cast<CodeCache&>(*jit_callable_state(callable)).frame_id();
     const bool related =
         id == family.id || std::ranges::any_of(family.children, [&](const auto& c) { return c->id == id; });
@@ -156,8 +155,7 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   PyRef callable = make_jit_callable(function, std::move(cache));
   if (!callable) return Error::python("compile");
   if (PyRef weak = PyRef::steal(PyWeakref_NewRef(callable.get(), nullptr))) {
-    std::erase_if(live_callables_,
-                  [](const PyRef& ref) { return PyWeakref_GetObject(ref.get()) == Py_None; });
+    std::erase_if(live_callables_, [](const PyRef& ref) { return weak_target(ref.get()) == nullptr; });
     live_callables_.push_back(std::move(weak));
   } else {
     return Error::python("compile");
@@ -181,8 +179,8 @@ void Compiler::reset() {
   const std::vector<PyRef> weak_references =
       live_callables_;  // resetting frees children, which edits the list
   for (const PyRef& weak : weak_references) {
-    PyRef callable = PyRef::borrow(PyWeakref_GetObject(weak.get()));
-    if (callable.get() != Py_None) reset(static_cast<CodeCache&>(*jit_callable_state(callable.get())));
+    PyRef callable = PyRef::borrow(weak_target(weak.get()));
+    if (callable) reset(static_cast<CodeCache&>(*jit_callable_state(callable.get())));
   }
 }
 

@@ -5,17 +5,17 @@
 #include <fmt/format.h>
 
 #include "cpython/numpy_api.h"
+#include "cpython/objects.h"
 
 namespace suture {
 namespace {
 
-bool refers_to(const PyRef& weak, PyView object) { return PyWeakref_GetObject(weak.get()) == object; }
+bool refers_to(const PyRef& weak, PyView object) { return weak_target(weak.get()) == object; }
 
 }  // namespace
 
 void Marks::purge() {
-  std::erase_if(arrays_,
-                [](const auto& entry) { return PyWeakref_GetObject(entry.second.weak.get()) == Py_None; });
+  std::erase_if(arrays_, [](const auto& entry) { return weak_target(entry.second.weak.get()) == nullptr; });
 }
 
 Result<Marks::AxisMark*> Marks::slot(PyView array, int axis) {

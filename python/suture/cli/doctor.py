@@ -61,13 +61,17 @@ def _origin(option: Any) -> str:
 
 
 def _probe() -> Any:
-    """A tiny function that is compiled when it is called."""
+    """A tiny function that is compiled when it is called. That it cannot be on this Python is a fact of the report, no warning."""
+    import warnings
+
     from suture import compile
 
     def probe(x: Any) -> Any:
         return x * 2 + 1
 
-    return compile(backend="native")(probe)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return compile(backend="native")(probe)
 
 
 def _cache_facts() -> dict[str, Any]:

@@ -48,7 +48,11 @@ struct FunctionRow {
           kernels = 0;
   double compile_ms = 0, call_ms = -1, numpy_call_ms = -1;  // per steady call; -1 unknown
   bool skipped = false;
-  double speedup() const { return call_ms > 0 && numpy_call_ms >= 0 ? numpy_call_ms / call_ms : -1; }
+  // -1 unknown, and for a function of which nothing is compiled: that ran as NumPy both times.
+  double speedup() const {
+    const bool compiled = graphs > 0 || !skipped;
+    return compiled && call_ms > 0 && numpy_call_ms >= 0 ? numpy_call_ms / call_ms : -1;
+  }
 };
 
 // A finding about `subject`, which has function, file and line.

@@ -102,6 +102,17 @@ TEST(Clinic, functions_are_compared_with_numpy_per_steady_call) {
   EXPECT_DOUBLE_EQ(row.speedup(), 4.0);
 }
 
+TEST(Clinic, a_function_that_runs_in_the_interpreter_is_neither_slower_nor_faster_than_numpy) {
+  FunctionRow row;
+  row.call_ms = 2;
+  row.numpy_call_ms = 1;
+  EXPECT_DOUBLE_EQ(row.speedup(), 0.5);
+  row.skipped = true;
+  EXPECT_EQ(row.speedup(), -1);
+  row.graphs = 1;  // a part of it is compiled
+  EXPECT_DOUBLE_EQ(row.speedup(), 0.5);
+}
+
 TEST(Clinic, slower_than_numpy_is_a_finding_of_the_kernel_station) {
   RunFacts facts;
   facts.baseline = baseline(5);
