@@ -4,6 +4,7 @@
     events.def fields                                        set on an event somewhere; no event sets another field
     options.def                                              read somewhere; no reader asks for another option
     artifacts.def                                            has a writer; components exist and have an artifact or message
+    dump_files.def                                           has a writer
     breaks.def                                               has a program in break_programs and a station of stations.def
     all                                                      page, with every row's name in it
 
@@ -132,6 +133,14 @@ def artifacts() -> list[str]:
     return problems + undocumented(table, [name for name, _ in found] + components, "logs.md")
 
 
+def dump_files() -> list[str]:
+    table = "toolbox/dump/dump_files.def"
+    found = re.findall(r'^SUTURE_DUMP_FILE\((\w+), "([^"]+)"', table_text(table), flags=re.M)
+    text = sources("toolbox")
+    problems = [f"src/{table}: nothing writes {name}" for name, _ in found if f"write_{name}(" not in text]
+    return problems + undocumented(table, [file for _, file in found], "dump.md")
+
+
 def breaks() -> list[str]:
     stations = plain_rows("toolbox/clinic/stations.def", "SUTURE_STATION")
     programs = {
@@ -163,7 +172,7 @@ def pages() -> list[str]:
 
 
 def main() -> int:
-    problems = [*enumerated(), *event_fields(), *options(), *artifacts(), *breaks(), *pages()]
+    problems = [*enumerated(), *event_fields(), *options(), *artifacts(), *dump_files(), *breaks(), *pages()]
     for problem in problems:
         print(problem)
     print(f"tables: {len(problems)} problems")

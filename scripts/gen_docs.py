@@ -126,6 +126,22 @@ def logs(_core) -> str:
     )
 
 
+def dump(_core) -> str:
+    from suture import _toolbox
+
+    return (
+        "# Files of the debug dump\n\nOne directory `<function>_<frame>_<compile>` per compile. A file is there when there is something to say;"
+        " it is written when one of\nits events arrives. `inputs/` holds the saved inputs. See [debug_dump.md](../debug_dump.md).\n\n"
+        + table(
+            ["file", "written at", "what"],
+            [
+                (f"`{name}`", ", ".join(f"`{event}`" for event in events), doc)
+                for name, events, doc in _toolbox.dump_table()
+            ],
+        )
+    )
+
+
 PAGES: dict[str, tuple[str, Callable]] = {
     "ops.md": ("src/ops/ops.def", ops),
     "breaks.md": ("src/capture/breaks.def and python/suture/break_programs", breaks),
@@ -134,6 +150,7 @@ PAGES: dict[str, tuple[str, Callable]] = {
     "events.md": ("src/trace/events.def", events),
     "passes.md": ("src/passes/passes.def", passes),
     "fusion.md": ("src/schedule/fusion_reasons.def", fusion),
+    "dump.md": ("src/toolbox/dump/dump_files.def", dump),
     "logs.md": ("src/toolbox/logs/artifacts.def and components.def", logs),
 }
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from suture import cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
+    from suture._dump import dump
     from suture._explain import Explanation, explain
     from suture._logs import set_logs
 
@@ -39,6 +40,7 @@ __all__ = [
     "compile",
     "config",
     "disable",
+    "dump",
     "explain",
     "graph_break",
     "list_backends",
@@ -55,6 +57,7 @@ _LAZY = {
     "Explanation": "suture._explain",
     "Graph": "suture._core",
     "cache": None,
+    "dump": "suture._dump",
     "explain": "suture._explain",
     "list_backends": "suture._backends",
     "register_backend": "suture._backends",

@@ -134,6 +134,13 @@ class Config:
             from suture import _trace
 
             _trace.start(text)
+        elif name in ("compile_debug", "compile_debug_dir"):
+            from suture import _dump
+
+            if self.compile_debug:
+                _dump.start()
+            else:
+                _dump.stop()
 
     def patch(self, **values: Any) -> _Patch:
         """Context manager and decorator: options for a while."""

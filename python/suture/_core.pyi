@@ -9,7 +9,7 @@ exactly as to_json_line (src/trace/json_line.cpp) writes it; `compile_id` is Com
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 
@@ -105,6 +105,9 @@ def explain_records(obj: JitCallable) -> list[str]:
     """All events recorded for this callable and its resume, iteration and callee frames since it was made or reset, in
     order, as JSON lines. Recorded always (kernel text included), so that explain needs no second run."""
 
+def assembly_records(obj: JitCallable) -> list[str]:
+    """Events kernel_assembly of the entries that are there now, made for this call."""
+
 def reset() -> None:
     """Forgets every compiled entry in the process; counters and records too. Compiled callables stay usable."""
 
@@ -130,8 +133,8 @@ def option_problems() -> list[str]:
 # --- events and tables --------------------------------------------------------------------------------------------------
 
 def subscribe(events: Sequence[str] | None, callback: Callable[[str], None]) -> int:
-    """Calls back with one JSON line per event; None = all events. Called with the GIL held, from the thread that compiles.
-    An exception in the callback is reported with sys.unraisablehook and does not reach the program; KeyboardInterrupt and
+    """Calls back with one JSON line per event; None = all events but kernel_assembly, which costs. Called with the GIL held,
+    from the thread that compiles. An exception in the callback is reported with sys.unraisablehook and does not reach the program; KeyboardInterrupt and
     what else is not an Exception is raised at the end of the compile, or at the next instruction of Python."""
 
 def unsubscribe(token: int) -> None: ...
@@ -196,6 +199,20 @@ def plugin_path() -> str:
     """Where the shared object with the in-process compiler is looked for."""
 
 internal_error_prefix: str  # how names of saved internal errors begin, in the cache directory
+
+def prelude() -> str:
+    """The C++ text that kernels are compiled on top of."""
+
+def kernel_flags() -> str:
+    """Compiler options that give a kernel its meaning, for g++ and clang++."""
+
+class RunRecord(Protocol):
+    def numpy_step(self, step: int, result: Any) -> None: ...
+    def done(self, outputs: tuple[Any, ...] | None) -> tuple[list[str], list[str], list[str]] | None:
+        """None: the run raised. Returns the lists of the event graph_run, or None for no event."""
+
+def record_graphs(recorder: Callable[[str, str, tuple[Any, ...]], RunRecord | None] | None) -> None:
+    """Graphs compiled from now on call recorder(compile id, graph name, inputs) when they run first. None stops."""
 
 def cache_directory() -> str:
     """The resolved directory; "" when the cache is off."""

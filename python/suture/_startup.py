@@ -21,6 +21,10 @@ def start() -> None:
         from suture import _trace
 
         _trace.start(config.trace)
+    if config.compile_debug:
+        from suture import _dump
+
+        _dump.start()
 
 
 def warn(message: str) -> None:

@@ -46,6 +46,22 @@ class LogRenderer:
     def finish(self) -> list[LogLine]:
         """Counts of collapsed repeats; call at exit."""
 
+# --- debug dump ---------------------------------------------------------------------------------------------------------
+
+def dump_table() -> list[tuple[str, list[str], str]]:
+    """(file name, events that write it, doc) per line of dump_files.def"""
+
+class DumpWriter:
+    """Writes the files of a debug dump as events arrive. Methods return "" or what went wrong, told once."""
+
+    def __init__(self, prelude: str, flags: str, facts: str, limit: int, source_line: SourceLine | None) -> None:
+        """`facts`: a JSON object for the index."""
+    def open(self, path: str) -> str: ...
+    def add_line(self, line: str) -> str: ...
+    def directory_of(self, compile_id: str) -> str:
+        """Of a compile, below the dump; it exists. "" when the compile has none."""
+    def finish(self) -> str: ...
+
 # --- explain ------------------------------------------------------------------------------------------------------------
 
 def explain_json(lines: Sequence[str], status: str, source_line: SourceLine | None) -> str:

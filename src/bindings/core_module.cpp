@@ -16,6 +16,7 @@
 #include "cpython/objects.h"
 #include "runtime/compiled_graph.h"
 #include "toolchain/kernel_cache.h"
+#include "toolchain/prelude.h"
 #include "toolchain/toolchain.h"
 
 namespace suture {
@@ -78,7 +79,8 @@ nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, c
 
 // --- events ------------------------------------------------------------------------------------------------
 uint64_t event_mask(const nb::object& names) {
-  if (names.is_none()) return ~uint64_t{0};
+  // A disassembly may load LLVM: it is made for those who name it.
+  if (names.is_none()) return ~(uint64_t{1} << static_cast<int>(EventId::kKernelAssembly));
   uint64_t mask = 0;
   for (nb::handle name : names) {
     const std::string wanted = nb::cast<std::string>(name);
@@ -163,6 +165,14 @@ void bind_callables(nb::module_& module) {
 }
 
 void bind_toolchain(nb::module_& module) {
+  module.def("prelude", [] { return text(std::string(prelude_text())); });
+  module.def("kernel_flags", [] { return text(kernel_flags()); });
+  module.def(
+      "record_graphs",
+      [](nb::object recorder) {
+        compiler().hooks.graph_recorder = recorder.is_none() ? PyRef() : PyRef::borrow(recorder.ptr());
+      },
+      nb::arg("recorder").none());
   module.def("plugin_path", &plugin_path);
   module.attr("internal_error_prefix") = text(std::string(Compiler::kInternalErrorPrefix));
   module.def("cache_directory", [] { return compiler().cache_directory(); });

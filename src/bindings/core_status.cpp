@@ -6,6 +6,8 @@
 #include "cpython/code_object.h"
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"
+#include "driver/reports.h"
+#include "runtime/compiled_graph.h"
 #include "trace/event.h"
 
 namespace suture {
@@ -162,9 +164,35 @@ nb::list explain_records(nb::handle object) {
   return lines;
 }
 
+// Entries whose machine code is still there. Nothing is disassembled before it is asked for.
+void add_assembly(const FrameRecord& record, Toolchain& toolchain, nb::list& lines) {
+  if (record.cache) {
+    for (const auto& entry : record.cache->entries()) {
+      const KernelLibrary* library =
+          entry->compiled_graph ? kernel_library(entry->compiled_graph.get()) : nullptr;
+      if (!library) continue;
+      std::string graph;
+      for (const Event& event : record.events)
+        if (event.id == EventId::kGraphCaptured && event.compile.compile == entry->number)
+          graph = string_field(event, "graph");
+      lines.append(text(
+          to_json_line(assembly_event({record.id, entry->number, 0}, graph, toolchain, library->object))));
+    }
+  }
+  for (const auto& child : record.children) add_assembly(*child, toolchain, lines);
+}
+
+nb::list assembly_records(nb::handle object) {
+  nb::list lines;
+  auto record = compiler().record(cache_of(object).frame_id());
+  if (record) add_assembly(*record, *value_or_raise(compiler().toolchain()), lines);
+  return lines;
+}
+
 }  // namespace
 
 void bind_status(nb::module_& module) {
+  module.def("assembly_records", &assembly_records, nb::arg("obj"));
   module.def("status", &status, nb::arg("obj"));
   module.def("explain_records", &explain_records, nb::arg("obj"));
   module.def("reset_callable", [](nb::handle object) { compiler().reset(cache_of(object)); }, nb::arg("obj"));

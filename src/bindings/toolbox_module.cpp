@@ -8,6 +8,8 @@
 #include <string>
 #include <tuple>
 
+#include "toolbox/dump/dump_files.h"
+#include "toolbox/dump/dump_writer.h"
 #include "toolbox/toolbox.h"
 
 namespace nb = nanobind;
@@ -115,6 +117,46 @@ void bind_logs(nb::module_& module) {
       .def("finish", &finish);
 }
 
+nb::list dump_table() {
+  nb::list table;
+  for (const DumpFile& file : all_dump_files()) {
+    nb::list events;
+    for (EventId event : file.events) events.append(text(info(event).name));
+    table.append(nb::make_tuple(text(file.name), events, text(file.doc)));
+  }
+  return table;
+}
+
+// Paths are bytes to the system; Python's text for them may hold surrogates.
+std::string path_bytes(nb::handle path) {
+  nb::bytes encoded = nb::steal<nb::bytes>(PyUnicode_EncodeFSDefault(path.ptr()));
+  if (!encoded.is_valid()) throw nb::python_error();
+  return std::string(encoded.c_str(), encoded.size());
+}
+
+void bind_dump(nb::module_& module) {
+  module.def("dump_table", &dump_table);
+  nb::class_<DumpWriter>(module, "DumpWriter")
+      .def(
+          "__init__",
+          [](DumpWriter* self, nb::object prelude, nb::object flags, nb::object facts, int64_t limit,
+             nb::object callback) {
+            new (self) DumpWriter({.prelude = bytes_of(prelude),
+                                   .build_flags = bytes_of(flags),
+                                   .facts = bytes_of(facts),
+                                   .limit = limit,
+                                   .source_line = source_line(callback)});
+          },
+          nb::arg("prelude"), nb::arg("flags"), nb::arg("facts"), nb::arg("limit"),
+          nb::arg("source_line").none())
+      .def("open", [](DumpWriter& writer, nb::object path) { return text(writer.open(path_bytes(path))); })
+      .def("add_line",
+           [](DumpWriter& writer, nb::object line) { return text(writer.add_line(bytes_of(line))); })
+      .def("directory_of",
+           [](DumpWriter& writer, const std::string& id) { return text(writer.directory_of(id)); })
+      .def("finish", [](DumpWriter& writer) { return text(writer.finish()); });
+}
+
 void bind_reports(nb::module_& module) {
   module.def(
       "explain_json",
@@ -145,5 +187,6 @@ void bind_reports(nb::module_& module) {
 
 NB_MODULE(_toolbox, module) {
   suture::toolbox::bind_logs(module);
+  suture::toolbox::bind_dump(module);
   suture::toolbox::bind_reports(module);
 }

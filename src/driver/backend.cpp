@@ -82,7 +82,7 @@ Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler,
   auto generating = phases.start("codegen");
   SUTURE_TRY(loops, lower(lowered, {.numpy_minor = compiler.numpy_minor}));
   SUTURE_TRY(schedule, plan_schedule(loops, lowered, {.fuse = ctx.options.flag("fusion")}));
-  report_schedule(ctx, loops, schedule);
+  report_schedule(ctx, lowered, loops, schedule);
   SUTURE_TRY(code, emit(schedule, lowered, {.source_line = source_line}));
   generating.stop();
 
@@ -96,7 +96,8 @@ Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler,
     SUTURE_TRY(library, toolchain->compile(source));
     native.library = std::move(library);
     compiling.stop();
-    report_kernels(ctx, capture.graph.name, code, *native.library);
+    report_kernels(ctx, lowered, code, *native.library);
+    report_assembly(ctx, capture.graph.name, *toolchain, *native.library);
   }
   native.plan = std::move(code.plan);
   native.replay = std::move(replay);

@@ -28,6 +28,7 @@
 #include "driver/backend.h"
 #include "driver/callees.h"
 #include "driver/compiler.h"
+#include "driver/record_run.h"
 #include "driver/reports.h"
 #include "driver/stopwatch.h"
 
@@ -127,8 +128,10 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
 
   if (has_graph(capture)) {
     report_graph(ctx, capture.graph);
+    report_inputs(ctx, capture, input);
     add_symbol_inputs(capture);
     SUTURE_TRY(compiled, compile_graph(capture, input, compiler, ctx, phases));
+    record_first_run(compiled.get(), capture.graph.name, compiler, ctx);
     entry->compiled_graph = std::move(compiled);
   }
 

@@ -15,12 +15,13 @@
 namespace suture {
 namespace {
 
-// Everything explain needs; the bulky per-pass events are left to listeners who asked for them.
-constexpr EventId kRecorded[] = {EventId::kFrameStart,     EventId::kGraphCaptured, EventId::kGraphBreak,
-                                 EventId::kFrameSkipped,   EventId::kGuardsBuilt,   EventId::kRecompile,
-                                 EventId::kRecompileLimit, EventId::kDynamic,       EventId::kKernelSource,
-                                 EventId::kKernelCompiled, EventId::kFrameDone,     EventId::kInternalError,
-                                 EventId::kReplay,         EventId::kOutputBytecode};
+// Everything that explain and suture.dump need; the bulky per-pass events are left to listeners who asked for them.
+constexpr EventId kRecorded[] = {EventId::kFrameStart,     EventId::kGraphCaptured,  EventId::kGraphBreak,
+                                 EventId::kFrameSkipped,   EventId::kGuardsBuilt,    EventId::kRecompile,
+                                 EventId::kRecompileLimit, EventId::kDynamic,        EventId::kKernelSource,
+                                 EventId::kKernelCompiled, EventId::kFrameDone,      EventId::kInternalError,
+                                 EventId::kReplay,         EventId::kOutputBytecode, EventId::kGraphInputs,
+                                 EventId::kLowered,        EventId::kFusionDecision};
 
 uint64_t recorded_mask() {
   uint64_t mask = 0;

@@ -39,6 +39,7 @@ struct BindingHooks {
       make_graph_object;  // suture.Graph for backends, with the callable that its forward() gives
   std::function<Result<PyRef>(const Graph& captured, const Graph& lowered)>
       make_interpreter;     // backend lowered_eager
+  PyRef graph_recorder;     // of the debug dump, see record_run.cpp; empty: runs are not recorded
   std::string plugin_path;  // libsuture_toolchain.so beside the module
 };
 

@@ -9,6 +9,7 @@
 #include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
+#include "driver/record_run.h"
 #include "graph/print.h"
 #include "plan/kernel_abi.h"
 
@@ -85,7 +86,6 @@ std::vector<std::string> kernel_names(const GeneratedCode& code) {
   return names;
 }
 
-// The line of the text that declares each kernel, up to its opening brace.
 // Per kernel: what `each` says about it.
 template <class Each>
 std::vector<std::string> per_kernel(const GeneratedCode& code, Each each) {
@@ -107,6 +107,7 @@ std::vector<std::string> kernel_lines(const GeneratedCode& code) {
   });
 }
 
+// The line of the text that declares each kernel, up to its opening brace.
 std::vector<std::string> kernel_signatures(const GeneratedCode& code) {
   std::vector<std::string> signatures;
   for (const KernelInfo& kernel : code.kernels) {
@@ -205,10 +206,13 @@ void report_passes(const CompileContext& ctx, const std::vector<PassReport>& pas
                        .set("text", pass.text));
 }
 
-void report_schedule(const CompileContext& ctx, const LoopProgram& loops, const Schedule& schedule) {
+void report_schedule(const CompileContext& ctx, const Graph& lowered, const LoopProgram& loops,
+                     const Schedule& schedule) {
   if (ctx.trace.wants(EventId::kLowered))
-    ctx.trace.emit(
-        Event(EventId::kLowered, ctx.id).set("before", to_text(loops)).set("after", to_text(schedule)));
+    ctx.trace.emit(Event(EventId::kLowered, ctx.id)
+                       .set("lowered", to_text(lowered))
+                       .set("before", to_text(loops))
+                       .set("after", to_text(schedule)));
   if (!ctx.trace.wants(EventId::kFusionDecision)) return;
   for (const FusionVerdict& verdict : schedule.verdicts)
     ctx.trace.emit(Event(EventId::kFusionDecision, ctx.id)
@@ -219,24 +223,25 @@ void report_schedule(const CompileContext& ctx, const LoopProgram& loops, const 
                        .set("sentence", verdict.sentence));
 }
 
-void report_kernels(const CompileContext& ctx, const std::string& graph, const GeneratedCode& code,
+void report_kernels(const CompileContext& ctx, const Graph& graph, const GeneratedCode& code,
                     const KernelLibrary& library) {
   if (ctx.trace.wants(EventId::kKernelSource))
     ctx.trace.emit(Event(EventId::kKernelSource, ctx.id)
-                       .set("graph", graph)
+                       .set("graph", graph.name)
                        .set("kernels", kernel_names(code))
                        .set("signatures", kernel_signatures(code))
                        .set("kernel_ops", kernel_ops(code))
                        .set("kernel_lines", kernel_lines(code))
                        .set("path", library.source_path)
-                       .set("code", code.cpp));
+                       .set("code", code.cpp)
+                       .set("plan", plan_json(code.plan, graph.env)));
   if (!library.note.empty() && ctx.trace.wants(EventId::kCacheTrouble))
     ctx.trace.emit(
         Event(EventId::kCacheTrouble, ctx.id).set("path", library.source_path).set("message", library.note));
   if (!ctx.trace.wants(EventId::kKernelCompiled)) return;
   const CompileTimes& times = library.times;
   ctx.trace.emit(Event(EventId::kKernelCompiled, ctx.id)
-                     .set("graph", graph)
+                     .set("graph", graph.name)
                      .set("kernels", kernel_names(code))
                      .set("tool", library.tool)
                      .set("cache_hit", library.from_cache)
@@ -247,6 +252,21 @@ void report_kernels(const CompileContext& ctx, const std::string& graph, const G
                      .set("codegen_ms", times.codegen)
                      .set("link_ms", times.link)
                      .set("code_bytes", static_cast<int64_t>(library.code_bytes)));
+}
+
+Event assembly_event(const CompileId& id, const std::string& graph, Toolchain& toolchain,
+                     const std::string& object) {
+  auto listing = toolchain.disassemble(object);
+  return Event(EventId::kKernelAssembly, id)
+      .set("graph", graph)
+      .set("text", listing.ok() ? *listing : std::string())
+      .set("message", listing.ok() ? std::string() : listing.error().message);
+}
+
+void report_assembly(const CompileContext& ctx, const std::string& graph, Toolchain& toolchain,
+                     const KernelLibrary& library) {
+  if (ctx.trace.wants(EventId::kKernelAssembly))
+    ctx.trace.emit(assembly_event(ctx.id, graph, toolchain, library.object));
 }
 
 void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output) {

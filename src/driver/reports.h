@@ -26,9 +26,14 @@ void report_break(const CompileContext& ctx, const Break& reason,
                   const std::vector<std::string>& resume_names);
 void report_skip(const CompileContext& ctx, const FrameInput& input, const Break& reason);
 void report_passes(const CompileContext& ctx, const std::vector<PassReport>& passes);
-void report_schedule(const CompileContext& ctx, const LoopProgram& loops, const Schedule& schedule);
-void report_kernels(const CompileContext& ctx, const std::string& graph, const GeneratedCode& code,
+void report_schedule(const CompileContext& ctx, const Graph& lowered, const LoopProgram& loops,
+                     const Schedule& schedule);
+void report_kernels(const CompileContext& ctx, const Graph& graph, const GeneratedCode& code,
                     const KernelLibrary& library);
+void report_assembly(const CompileContext& ctx, const std::string& graph, Toolchain& toolchain,
+                     const KernelLibrary& library);
+Event assembly_event(const CompileId& id, const std::string& graph, Toolchain& toolchain,
+                     const std::string& object);
 void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output);
 void report_symbols(const CompileContext& ctx, const Capture& capture, const DynamicPlan& plan);
 void report_guards(const CompileContext& ctx, const GuardTree& guards);

@@ -16,6 +16,7 @@ struct CompiledGraphObject {
   PyObject* weak_references;
   Launcher* launcher;  // or:
   PyObject* callable;
+  RunRecorder* recorder;  // null, but for a run that the debug dump wants to see
 };
 
 PyTypeObject* graph_type = nullptr;  // made once, kept for ever
@@ -59,6 +60,7 @@ void graph_dealloc(PyObject* object) {
   PyObject_GC_UnTrack(object);
   if (self->weak_references) PyObject_ClearWeakRefs(object);
   delete std::exchange(self->launcher, nullptr);
+  delete std::exchange(self->recorder, nullptr);
   Py_CLEAR(self->callable);
   Py_CLEAR(self->name);
   PyObject_GC_Del(object);
@@ -111,6 +113,7 @@ PyRef make_object(std::unique_ptr<Launcher> launcher, PyRef callable, const std:
   self->weak_references = nullptr;
   self->launcher = launcher.release();
   self->callable = callable.release();
+  self->recorder = nullptr;
   ++live_graphs;
   PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
   return PyRef::steal(reinterpret_cast<PyObject*>(self));
@@ -137,11 +140,44 @@ PyRef make_compiled_graph(PyRef callable, std::string name) {
   return make_object(nullptr, std::move(callable), name);
 }
 
+namespace {
+
+PyRef call_foreign(PyView compiled_graph, std::span<PyObject* const> inputs);
+bool run_unrecorded(PyView compiled_graph, std::span<PyObject* const> inputs, std::span<PyObject*> outputs);
+
+// Taken off the graph before the run, so that a call made while this one is running is not recorded into it.
+bool run_recorded(PyView compiled_graph, std::span<PyObject* const> inputs, std::span<PyObject*> outputs) {
+  const std::unique_ptr<RunRecorder> recorder(std::exchange(as_graph(compiled_graph)->recorder, nullptr));
+  recorder->before(inputs);
+  Launcher* launcher = as_graph(compiled_graph)->launcher;
+  if (launcher) launcher->record_numpy_steps(recorder.get());
+  const bool ok = run_unrecorded(compiled_graph, inputs, outputs);
+  if (launcher) launcher->record_numpy_steps(nullptr);
+  if (ok) {
+    recorder->after(outputs);
+    return true;
+  }
+  PyObject *type, *value, *traceback;  // the user's exception comes out unchanged
+  PyErr_Fetch(&type, &value, &traceback);
+  recorder->failed();
+  PyErr_Restore(type, value, traceback);
+  return false;
+}
+
+}  // namespace
+
 bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs,
                         std::span<PyObject*> outputs) {
+  if (as_graph(compiled_graph)->recorder) return run_recorded(compiled_graph, inputs, outputs);
+  return run_unrecorded(compiled_graph, inputs, outputs);
+}
+
+namespace {
+
+bool run_unrecorded(PyView compiled_graph, std::span<PyObject* const> inputs, std::span<PyObject*> outputs) {
   CompiledGraphObject* self = as_graph(compiled_graph);
   if (self->launcher == nullptr) {
-    PyRef result = run_foreign_graph(compiled_graph, inputs);
+    PyRef result = call_foreign(compiled_graph, inputs);
     if (!result) return false;
     const Py_ssize_t count = PyTuple_GET_SIZE(result.get());
     if (count != static_cast<Py_ssize_t>(outputs.size())) {
@@ -162,7 +198,7 @@ bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs
   return self->launcher->run(inputs, outputs);
 }
 
-PyRef run_foreign_graph(PyView compiled_graph, std::span<PyObject* const> inputs) {
+PyRef call_foreign(PyView compiled_graph, std::span<PyObject* const> inputs) {
   CompiledGraphObject* self = as_graph(compiled_graph);
   PyRef callable = PyRef::borrow(self->callable);
   PyRef result = PyRef::steal(PyObject_Vectorcall(callable.get(), inputs.data(), inputs.size(), nullptr));
@@ -172,6 +208,34 @@ PyRef run_foreign_graph(PyView compiled_graph, std::span<PyObject* const> inputs
                "the callable of graph %U returned %s; it must return a tuple of the graph's outputs",
                self->name, Py_TYPE(result.get())->tp_name);
   return {};
+}
+
+}  // namespace
+
+PyRef run_foreign_graph(PyView compiled_graph, std::span<PyObject* const> inputs) {
+  const std::unique_ptr<RunRecorder> recorder(std::exchange(as_graph(compiled_graph)->recorder, nullptr));
+  if (recorder) recorder->before(inputs);
+  PyRef result = call_foreign(compiled_graph, inputs);
+  if (!recorder) return result;
+  if (result) {
+    const auto count = static_cast<size_t>(PyTuple_GET_SIZE(result.get()));
+    recorder->after({reinterpret_cast<PyTupleObject*>(result.get())->ob_item, count});
+    return result;
+  }
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  recorder->failed();
+  PyErr_Restore(type, value, traceback);
+  return {};
+}
+
+void record_next_run(PyView compiled_graph, std::unique_ptr<RunRecorder> recorder) {
+  delete std::exchange(as_graph(compiled_graph)->recorder, recorder.release());
+}
+
+const KernelLibrary* kernel_library(PyView compiled_graph) noexcept {
+  const Launcher* launcher = as_graph(compiled_graph)->launcher;
+  return launcher ? launcher->library() : nullptr;
 }
 
 int compiled_graph_output_count(PyView compiled_graph) noexcept {

@@ -41,6 +41,16 @@ struct NativeGraph {
   std::function<void(uint32_t kernel_status, int fp_flags)> on_replay;  // emits the event
 };
 
+// Sees one run of a graph, for the debug dump. Called with no Python exception set; must leave none behind.
+class RunRecorder {
+ public:
+  virtual ~RunRecorder() = default;
+  virtual void before(std::span<PyObject* const> inputs) = 0;
+  virtual void numpy_step(size_t step, PyView result) = 0;  // of the launch plan
+  virtual void after(std::span<PyObject* const> outputs) = 0;
+  virtual void failed() = 0;  // instead of `after`: the run raised
+};
+
 Status register_compiled_graph_type(PyView module);
 // Errors: kInternal when the plan and the library do not fit together.
 Result<PyRef> make_compiled_graph(NativeGraph native, std::string name);
@@ -51,6 +61,10 @@ bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs
                         std::span<PyObject*> outputs);
 // The same for a foreign callable: the tuple of its outputs, or empty with an exception set.
 PyRef run_foreign_graph(PyView compiled_graph, std::span<PyObject* const> inputs);
+// The next run is recorded, and no further one.
+void record_next_run(PyView compiled_graph, std::unique_ptr<RunRecorder> recorder);
+const KernelLibrary* kernel_library(
+    PyView compiled_graph) noexcept;  // null: a foreign callable, or no kernels
 int compiled_graph_output_count(
     PyView compiled_graph) noexcept;      // -1: a foreign callable, known after its call
 int64_t live_compiled_graphs() noexcept;  // for leak tests

@@ -324,6 +324,7 @@ Launcher::Outcome Launcher::run_numpy(Frame& frame, std::span<PyObject* const> i
   // Whatever NumPy had to say, it says it again in the replay, at the user's line.
   if (!result && PyErr_ExceptionMatches(PyExc_Exception)) return discard_error(), Outcome::kReplay;
   if (!result) return Outcome::kError;
+  if (recorder_) recorder_->numpy_step(step, result.get());
   if (accept_result(frame, planned.result, std::move(result))) return Outcome::kDone;
   return PyErr_Occurred() ? Outcome::kError : Outcome::kReplay;
 }

@@ -37,6 +37,8 @@ class Launcher {
   }  // inputs that must be given; more may follow, they only bind symbols
   int traverse(visitproc visit, void* arg) const;
   void clear() { native_.replay = {}; }
+  const KernelLibrary* library() const { return native_.library.get(); }
+  void record_numpy_steps(RunRecorder* recorder) { recorder_ = recorder; }  // null: no longer
 
  private:
   struct Step {
@@ -79,6 +81,7 @@ class Launcher {
   std::vector<int> inputs_, temporaries_, arrays_, scalars_, views_;
   size_t input_count_ = 0;
   bool static_ = false;
+  RunRecorder* recorder_ = nullptr;
   std::unique_ptr<Frame> frame_;  // null while in use
 };
 

@@ -21,7 +21,7 @@
 namespace suture {
 namespace {
 
-constexpr size_t kMostOutput = 64 * 1024;
+constexpr size_t kMostOutput = kChildOutputLimit;
 
 [[noreturn]] void become_program(char* const* argv, int output, pid_t parent) {
   setpgid(0, 0);

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "toolchain/sha256.h"
+#include "base/sha256.h"
 
 namespace suture {
 

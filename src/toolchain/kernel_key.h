@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "toolchain/sha256.h"
+#include "base/sha256.h"
 #include "toolchain/toolchain.h"
 
 namespace suture {

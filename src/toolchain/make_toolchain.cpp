@@ -30,6 +30,9 @@ class CachingToolchain : public Toolchain {
 
   std::string name() const override { return compilers_[current_]->name(); }
   Result<std::unique_ptr<KernelLibrary>> compile(const KernelSource& source) override;
+  Result<std::string> disassemble(const std::string& object) override {
+    return compilers_[current_]->disassemble(object);
+  }
 
  private:
   Digest key(const ObjectCompiler& compiler, const KernelSource& source) const;
@@ -82,6 +85,7 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
     if (auto object = cache.load(digest)) {
       if (auto library = compiler.load(*object, source.symbols); library.ok()) {
         (*library)->from_cache = true;
+        (*library)->object = std::move(*object);
         (*library)->tool = "disk cache";
         return library;
       }
@@ -94,6 +98,7 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
   library->times = code.times;
   library->times.link += link;
   library->tool = compiler.name();
+  library->object = std::move(code.bytes);
   return library;
 }
 

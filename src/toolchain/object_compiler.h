@@ -28,12 +28,13 @@ class ObjectCompiler {
   // Fills times.link and code_bytes of the library.
   virtual Result<std::unique_ptr<KernelLibrary>> load(const std::string& object,
                                                       const std::vector<std::string>& symbols) = 0;
+  virtual Result<std::string> disassemble(const std::string& object) = 0;
 };
 
 // --- the plugin boundary
 // ------------------------------------------------------------------------------------------------- Host and
 // plugin are built together with the same compiler; the version only catches a stale file.
-constexpr int kPluginVersion = 1;
+constexpr int kPluginVersion = 2;
 constexpr const char* kPluginEntry = "suture_clang_plugin";
 
 struct PluginConfig {

@@ -71,6 +71,12 @@ class PluginCompiler : public ObjectCompiler {
     return library;
   }
 
+  Result<std::string> disassemble(const std::string& object) override {
+    double load_ms = 0;
+    SUTURE_TRY(compiler, plugin(load_ms));
+    return compiler->disassemble(object);
+  }
+
  private:
   Result<ObjectCompiler*> plugin(double& load_ms) {
     const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 // The shared object is written to a private directory that is removed as soon as dlopen has mapped the file.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,22 +24,17 @@ namespace {
 constexpr int kTimeoutSeconds = 120;
 // -nostdlib with -lm: nothing but libm is linked, and the file says so itself instead of relying on what is
 // loaded.
-constexpr const char* kFlags[] = {"-x",
-                                  "c++",
-                                  "-std=c++20",
-                                  "-O3",
-                                  "-march=native",
-                                  "-ffp-contract=off",
-                                  "-fno-math-errno",
-                                  "-fno-trapping-math",
-                                  "-fno-strict-aliasing",
-                                  "-fno-exceptions",
-                                  "-fno-rtti",
-                                  "-fPIC",
-                                  "-shared",
-                                  "-nostdlib",
-                                  "-w",
-                                  "-mprefer-vector-width=512"};
+constexpr const char* kMeaningFlags[] = {"-std=c++20",
+                                         "-O3",
+                                         "-march=native",
+                                         "-ffp-contract=off",
+                                         "-fno-math-errno",
+                                         "-fno-trapping-math",
+                                         "-fno-strict-aliasing",
+                                         "-w",
+                                         "-mprefer-vector-width=512"};
+constexpr const char* kObjectFlags[] = {"-x",    "c++",     "-fno-exceptions", "-fno-rtti",
+                                        "-fPIC", "-shared", "-nostdlib"};
 constexpr const char* kLibraries[] = {"-x", "none", "-lm"};
 
 class TemporaryDirectory {
@@ -137,6 +133,7 @@ class SubprocessCompiler : public ObjectCompiler {
   Result<ObjectCode> compile(const KernelSource& source) override;
   Result<std::unique_ptr<KernelLibrary>> load(const std::string& object,
                                               const std::vector<std::string>& symbols) override;
+  Result<std::string> disassemble(const std::string& object) override;
 
  private:
   Error missing() const;
@@ -154,7 +151,8 @@ std::string SubprocessCompiler::identity() const {
     stat(word.c_str(), &status);
     text += fmt::format(" {} {} {}", word, status.st_size, status.st_mtim.tv_sec);
   }
-  for (const char* flag : kFlags) text += fmt::format(" {}", flag);
+  for (const char* flag : kMeaningFlags) text += fmt::format(" {}", flag);
+  for (const char* flag : kObjectFlags) text += fmt::format(" {}", flag);
   return text;
 }
 
@@ -166,7 +164,8 @@ Error SubprocessCompiler::missing() const {
 
 std::vector<std::string> SubprocessCompiler::command_line(const TemporaryDirectory& directory) const {
   std::vector<std::string> line = command_;
-  line.insert(line.end(), std::begin(kFlags), std::end(kFlags));
+  line.insert(line.end(), std::begin(kMeaningFlags), std::end(kMeaningFlags));
+  line.insert(line.end(), std::begin(kObjectFlags), std::end(kObjectFlags));
   line.insert(line.end(), {"-include", directory.file("prelude.h"), directory.file("kernel.cpp"), "-o",
                            directory.file("kernel.so")});
   line.insert(line.end(), std::begin(kLibraries), std::end(kLibraries));
@@ -216,7 +215,28 @@ Result<std::unique_ptr<KernelLibrary>> SubprocessCompiler::load(const std::strin
   return std::unique_ptr<KernelLibrary>(std::move(library));
 }
 
+Result<std::string> SubprocessCompiler::disassemble(const std::string& object) {
+  const TemporaryDirectory directory;
+  if (!directory.ok() || !write_file(directory.file("kernel.so"), object)) return no_directory();
+  const std::string program = find_program("objdump");
+  if (program.empty())
+    return Error::unsupported("toolchain",
+                              "objdump was not found; install one, for example: apt install binutils");
+  SUTURE_TRY(outcome, run_child({program, "-d", "--no-show-raw-insn", "-M", "intel", "-j", ".text",
+                                 directory.file("kernel.so")},
+                                kTimeoutSeconds));
+  if (outcome.exit_code != 0 || outcome.timed_out)
+    return Error::unsupported("toolchain", fmt::format("objdump failed: {}", outcome.output));
+  // The first lines name the temporary file, which is gone.
+  const size_t section = outcome.output.find("Disassembly of section");
+  std::string listing = outcome.output.substr(section == std::string::npos ? 0 : section);
+  if (outcome.output.size() >= kChildOutputLimit) listing += "\n(cut here: the listing is longer)\n";
+  return listing;
+}
+
 }  // namespace
+
+std::string kernel_flags() { return fmt::format("{}", fmt::join(kMeaningFlags, " ")); }
 
 std::unique_ptr<ObjectCompiler> make_subprocess_compiler(std::string command) {
   return std::make_unique<SubprocessCompiler>(std::move(command));

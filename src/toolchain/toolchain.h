@@ -30,6 +30,7 @@ class KernelLibrary {
   bool from_cache = false;
   std::string tool;  // "clang 19 (in process)", "g++", "disk cache"
   size_t code_bytes = 0;
+  std::string object;  // the file it was loaded from, for disassembly
 };
 
 struct KernelSource {
@@ -44,6 +45,8 @@ class Toolchain {
   virtual ~Toolchain() = default;
   virtual std::string name() const = 0;
   virtual Result<std::unique_ptr<KernelLibrary>> compile(const KernelSource& source) = 0;
+  // A listing of KernelLibrary::object. Loads LLVM, or runs a program.
+  virtual Result<std::string> disassemble(const std::string& object) = 0;
 };
 
 struct ToolchainOptions {

@@ -31,6 +31,7 @@
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Lex/PreprocessorOptions.h>
 #include <clang/Serialization/ASTWriter.h>
+#include <llvm-c/Disassembler.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/IRBuilder.h>
@@ -192,6 +193,7 @@ class ClangCompiler : public ObjectCompiler {
   Result<ObjectCode> compile(const KernelSource& source) override;
   Result<std::unique_ptr<KernelLibrary>> load(const std::string& object,
                                               const std::vector<std::string>& symbols) override;
+  Result<std::string> disassemble(const std::string& object) override;
 
  private:
   Result<ObjectCode> compile_or_throw(const KernelSource& source);
@@ -220,6 +222,7 @@ ClangCompiler::ClangCompiler(const PluginConfig& config) : config_(config), host
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();
+  llvm::InitializeNativeTargetDisassembler();
   llvm::install_fatal_error_handler(throw_fatal_error);
 }
 
@@ -443,6 +446,79 @@ Result<std::unique_ptr<KernelLibrary>> ClangCompiler::load(const std::string& ob
   library->times.link = take_ms(clock);
   library->code_bytes = text_size(object);
   return std::unique_ptr<KernelLibrary>(std::move(library));
+}
+
+// What stands at the offsets of a section: names of functions, and what instructions refer to.
+std::map<uint64_t, std::string> labels_of(const llvm::object::ObjectFile& file,
+                                          const llvm::object::SectionRef& section) {
+  std::map<uint64_t, std::string> labels;
+  for (const llvm::object::SymbolRef& symbol : file.symbols()) {
+    auto home = symbol.getSection();
+    auto name = symbol.getName();
+    auto address = symbol.getAddress();
+    if (home && name && address && *home == section && !name->empty()) labels[*address] = name->str();
+    if (!home) llvm::consumeError(home.takeError());
+    if (!name) llvm::consumeError(name.takeError());
+    if (!address) llvm::consumeError(address.takeError());
+  }
+  return labels;
+}
+
+std::map<uint64_t, std::string> references_of(const llvm::object::ObjectFile& file,
+                                              const llvm::object::SectionRef& section) {
+  std::map<uint64_t, std::string> references;
+  for (const llvm::object::SectionRef& candidate : file.sections()) {
+    auto relocated = candidate.getRelocatedSection();
+    if (!relocated || *relocated == file.section_end() || **relocated != section) {
+      if (!relocated) llvm::consumeError(relocated.takeError());
+      continue;
+    }
+    for (const llvm::object::RelocationRef& relocation : candidate.relocations()) {
+      auto name = relocation.getSymbol()->getName();
+      if (name && !name->empty()) references[relocation.getOffset()] = name->str();
+      if (!name) llvm::consumeError(name.takeError());
+    }
+  }
+  return references;
+}
+
+std::string listing_of(LLVMDisasmContextRef context, const llvm::object::ObjectFile& file,
+                       const llvm::object::SectionRef& section) {
+  const auto labels = labels_of(file, section), references = references_of(file, section);
+  auto contents = section.getContents();
+  if (!contents) return to_string(contents.takeError());
+  std::string text, bytes = contents->str();
+  for (uint64_t at = 0; at < bytes.size();) {
+    if (auto label = labels.find(at); label != labels.end()) text += "\n" + label->second + ":\n";
+    char line[256] = "";
+    size_t length = LLVMDisasmInstruction(context, reinterpret_cast<uint8_t*>(bytes.data()) + at,
+                                          bytes.size() - at, at, line, sizeof line);
+    if (length == 0)
+      length = 1, std::snprintf(line, sizeof line, "\t.byte\t0x%02x", static_cast<uint8_t>(bytes[at]));
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "%6llx:", static_cast<unsigned long long>(at));
+    text += offset + std::string(line);
+    auto reference = references.lower_bound(at);
+    if (reference != references.end() && reference->first < at + length) text += "\t# " + reference->second;
+    text += '\n';
+    at += length;
+  }
+  return text;
+}
+
+Result<std::string> ClangCompiler::disassemble(const std::string& object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernel"));
+  if (!file) return Error::internal("toolchain", to_string(file.takeError()));
+  LLVMDisasmContextRef context = LLVMCreateDisasmCPUFeatures(
+      host_.triple.c_str(), host_.cpu.c_str(), host_.features.c_str(), nullptr, 0, nullptr, nullptr);
+  if (!context) return Error::unsupported("toolchain", "no disassembler for " + host_.triple);
+  LLVMSetDisasmOptions(context,
+                       LLVMDisassembler_Option_AsmPrinterVariant | LLVMDisassembler_Option_PrintImmHex);
+  std::string text;
+  for (const llvm::object::SectionRef& section : (*file)->sections())
+    if (section.isText() && section.getSize() > 0) text += listing_of(context, **file, section);
+  LLVMDisasmDispose(context);
+  return text;
 }
 
 }  // namespace

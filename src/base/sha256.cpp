@@ -1,6 +1,6 @@
 // FIPS 180-4. The round constants are the first 32 bits of the fractional parts of the cube roots of the
 // first 64 primes, the initial state those of the square roots of the first 8.
-#include "toolchain/sha256.h"
+#include "base/sha256.h"
 
 #include <bit>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The examples of FIPS 180-4 and the padding boundaries.
-#include "toolchain/sha256.h"
+#include "base/sha256.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,113 @@
+// index.json (schema suture.dump/1) and index.html: static, everything escaped, no script, no request leaves the page.
+#include <fmt/format.h>
+
+#include "base/json_writer.h"
+#include "toolbox/dump/dump_writer.h"
+
+namespace suture::toolbox {
+namespace {
+
+constexpr std::string_view kStyle =
+    "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:72em;padding:0 "
+    "1em;color:#222;background:#fff}"
+    "h1{font-size:1.4em}h2{font-size:1.05em;margin:1.6em 0 .2em}table{border-collapse:collapse;width:100%}"
+    "td{padding:.1em .8em .1em "
+    "0;vertical-align:top}td.n{text-align:right;white-space:nowrap}code{font-size:.95em}"
+    ".note{background:#fff3d6;padding:.4em "
+    ".8em}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}"
+    "a{color:#8ab4f8}.note{background:#4a3b10}}";
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : escape_terminal(text)) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+void write_file(JsonWriter& json, const DumpedFile& file) {
+  json.begin_object()
+      .field("path", file.name)
+      .field("bytes", file.bytes)
+      .field("sha256", file.sha256)
+      .field("event", file.event)
+      .field("doc", file.doc)
+      .end_object();
+}
+
+void write_compile(JsonWriter& json, const DumpedCompile& compile) {
+  json.begin_object()
+      .field("id", compile.dump.id())
+      .field("function", compile.dump.function)
+      .field("kind", compile.dump.kind)
+      .field("file", compile.dump.file)
+      .field("line", compile.dump.line)
+      .field("state", compile.state)
+      .field("ms", compile.ms)
+      .field("directory", compile.directory)
+      .key("files")
+      .begin_array();
+  for (const auto& [name, file] : compile.files) write_file(json, file);
+  json.end_array().end_object();
+}
+
+// Paths are made of safe characters, see safe_name and safe_path.
+std::string file_row(const std::string& directory, const DumpedFile& file) {
+  return fmt::format(
+      "<tr><td><a href=\"{0}{1}\"><code>{1}</code></a></td><td class=n>{2} B</td><td>{3}</td></tr>\n",
+      directory.empty() ? "" : directory + "/", escaped(file.name), file.bytes, escaped(file.doc));
+}
+
+}  // namespace
+
+std::string index_json(const DumpIndex& index) {
+  JsonWriter json;
+  json.begin_object()
+      .field("schema", "suture.dump/1")
+      .key("run")
+      .raw(index.facts.empty() ? "{}" : index.facts);
+  json.field("compiles_not_written", index.not_written).list("troubles", index.troubles);
+  json.key("files").begin_array();
+  for (const DumpedFile& file : index.shared) write_file(json, file);
+  json.end_array().key("compiles").begin_array();
+  for (const DumpedCompile* compile : index.compiles) write_compile(json, *compile);
+  json.end_array().end_object();
+  return json.text() + "\n";
+}
+
+std::string index_html(const DumpIndex& index) {
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'\">\n"
+      "<title>Suture debug dump</title>\n<style>{}</style></head><body>\n<h1>Suture debug "
+      "dump</h1>\n<p>{}.</p>\n",
+      kStyle, count_of(static_cast<int64_t>(index.compiles.size()), "compile"));
+  if (index.not_written > 0)
+    html +=
+        fmt::format("<p class=note>{} beyond the limit (option compile_debug_limit) and not written.</p>\n",
+                    count_of(index.not_written, "compile"));
+  for (const std::string& trouble : index.troubles)
+    html += fmt::format("<p class=note>Not written: {}</p>\n", escaped(trouble));
+  for (const DumpedCompile* compile : index.compiles) {
+    html +=
+        fmt::format("<h2>{} <small>{} {}, {}</small></h2>\n<p><code>{}:{}</code>{}</p>\n<table>\n",
+                    escaped(compile->dump.function), escaped(compile->dump.id()), escaped(compile->dump.kind),
+                    escaped(compile->state), escaped(compile->dump.file), compile->dump.line,
+                    compile->state == "compiled" ? fmt::format(", {:.1f} ms", compile->ms) : "");
+    for (const auto& [name, file] : compile->files) html += file_row(compile->directory, file);
+    html += "</table>\n";
+  }
+  html += "<h2>Shared</h2>\n<table>\n";
+  for (const DumpedFile& file : index.shared) html += file_row("", file);
+  return html + "</table>\n</body></html>\n";
+}
+
+}  // namespace suture::toolbox
