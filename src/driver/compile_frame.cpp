@@ -201,10 +201,10 @@ Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, 
   if (!cache.entries().empty()) {
     if (options.flag("automatic_dynamic")) learn_dynamic(cache.entries(), input, frame.dynamic);
     if (static_cast<int64_t>(cache.entries().size()) >= options.number("recompile_limit")) {
-      report_recompile_limit(ctx, input, cache);
+      report_recompile_limit(ctx, input, cache, frame);
       return skip(std::string(info(BreakReason::kRecompileLimit).title));
     }
-    report_recompile(ctx, input, cache);
+    report_recompile(ctx, input, cache, frame);
   }
 
   auto outcome = compile_attempt(input, frame, compiler, ctx);

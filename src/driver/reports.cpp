@@ -9,6 +9,7 @@
 #include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
+#include "driver/recompile_causes.h"
 #include "driver/record_run.h"
 #include "graph/print.h"
 #include "plan/kernel_abi.h"
@@ -39,21 +40,22 @@ Event& with_reason(Event& event, BreakReason reason) {
       .set("severity", std::string(name_of(row.severity)));
 }
 
-// "0/1: array 'x' size mismatch ..." for the first failing guard of an entry.
-std::string first_failure(const CompileContext& ctx, const CacheEntry& entry, const FrameInput& input) {
-  GuardScratch scratch;
-  const int guard = entry.guards.evaluate(input, scratch);
-  if (guard < 0)
-    return fmt::format("{}/{}: no guard fails now; an input changed while it was checked", ctx.id.frame,
-                       entry.number);
-  return fmt::format("{}/{}: {}", ctx.id.frame, entry.number, entry.guards.explain_failure(guard, input));
+// Of each cause one part: parallel lists, as events carry them.
+std::vector<std::string> each(const std::vector<RecompileCause>& causes, std::string RecompileCause::* part) {
+  std::vector<std::string> out;
+  for (const RecompileCause& cause : causes) out.push_back(cause.*part);
+  return out;
 }
 
-std::vector<std::string> first_failures(const CompileContext& ctx, const CodeCache& cache,
-                                        const FrameInput& input) {
-  std::vector<std::string> failures;
-  for (const auto& entry : cache.entries()) failures.push_back(first_failure(ctx, *entry, input));
-  return failures;
+void set_causes(Event& event, const std::vector<RecompileCause>& causes) {
+  event.set("entries", each(causes, &RecompileCause::entry))
+      .set("kinds", each(causes, &RecompileCause::kind))
+      .set("sources", each(causes, &RecompileCause::source))
+      .set("expected", each(causes, &RecompileCause::expected))
+      .set("actual", each(causes, &RecompileCause::actual))
+      .set("places", each(causes, &RecompileCause::place))
+      .set("passed", each(causes, &RecompileCause::passed))
+      .set("actions", each(causes, &RecompileCause::action));
 }
 
 std::vector<std::string> all_failures(const CompileContext& ctx, const CodeCache& cache,
@@ -61,8 +63,8 @@ std::vector<std::string> all_failures(const CompileContext& ctx, const CodeCache
   std::vector<std::string> failures;
   for (const auto& entry : cache.entries())
     for (int guard : entry->guards.failing(input))
-      failures.push_back(
-          fmt::format("{}/{}: {}", ctx.id.frame, entry->number, entry->guards.explain_failure(guard, input)));
+      failures.push_back(fmt::format("{}/{}: {}", ctx.id.frame, entry->number,
+                                     entry->guards.explain_failure(guard, input).sentence));
   return failures;
 }
 
@@ -153,6 +155,14 @@ void report_graph(const CompileContext& ctx, const Graph& graph) {
 
 namespace {
 
+// The inlined callers, nearest first: "prog.py:12 in f".
+std::vector<std::string> callers(const Break& reason) {
+  std::vector<std::string> out;
+  for (auto caller = reason.stack.rbegin(); caller != reason.stack.rend(); ++caller)
+    out.push_back(fmt::format("{} in {}", caller->place(), caller->function));
+  return out;
+}
+
 Event break_event(const CompileContext& ctx, const Break& reason,
                   const std::vector<std::string>& resume_names) {
   const Break* cause = reason.cause.get();
@@ -170,6 +180,7 @@ Event break_event(const CompileContext& ctx, const Break& reason,
       .set("cause_id", std::string(cause ? info(cause->reason).code : ""))
       .set("cause_file", cause ? cause->where.file : "")
       .set("cause_line", int64_t{cause ? cause->where.line : 0})
+      .set("stack", callers(reason))
       .set("resume", fmt::format("{}", fmt::join(resume_names, ", ")));
   return event;
 }
@@ -333,22 +344,28 @@ void report_frame_done(const CompileContext& ctx, const FrameInput& input, int e
   ctx.trace.emit(std::move(event));
 }
 
-void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache) {
+void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,
+                      const FrameRecord& frame) {
   if (!ctx.trace.wants(EventId::kRecompile)) return;
+  const std::vector<RecompileCause> causes = recompile_causes(ctx, cache, input, frame);
   Event event(EventId::kRecompile, ctx.id);
   with_place(event, input)
-      .set("failures", first_failures(ctx, cache, input))
+      .set("failures", each(causes, &RecompileCause::sentence))
       .set("failures_verbose", all_failures(ctx, cache, input));
+  set_causes(event, causes);
   ctx.trace.emit(std::move(event));
 }
 
-void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache) {
+void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,
+                            const FrameRecord& frame) {
   if (!ctx.trace.wants(EventId::kRecompileLimit)) return;
+  const std::vector<RecompileCause> causes = recompile_causes(ctx, cache, input, frame);
   Event event(EventId::kRecompileLimit, ctx.id);
   with_place(event, input)
       .set("reason_id", std::string(info(BreakReason::kRecompileLimit).code))
       .set("limit", ctx.options.number("recompile_limit"))
-      .set("reasons", first_failures(ctx, cache, input));
+      .set("reasons", each(causes, &RecompileCause::sentence));
+  set_causes(event, causes);
   ctx.trace.emit(std::move(event));
 }
 

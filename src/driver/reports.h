@@ -39,8 +39,10 @@ void report_symbols(const CompileContext& ctx, const Capture& capture, const Dyn
 void report_guards(const CompileContext& ctx, const GuardTree& guards);
 void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,
                        const std::string& graph, const Phases& phases);
-void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache);
-void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache);
+void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,
+                      const FrameRecord& frame);
+void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,
+                            const FrameRecord& frame);
 std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, const std::string& graph);
 
 Break unsupported_python_version();

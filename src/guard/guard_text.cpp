@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cpython/code_object.h"
 #include "cpython/ndarray.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
@@ -22,13 +23,15 @@ std::string replace_all(std::string text, std::string_view what, const std::stri
 
 std::string type_of(PyView value) { return type_name(reinterpret_cast<PyObject*>(Py_TYPE(value))); }
 
-// Two different objects may print alike; the address tells them apart.
+// Functions and code objects say where they were written: two lambdas print alike.
 std::string object_text(PyView object) {
   if (object == nullptr) return "<collected>";
   std::string text = short_repr(object);
-  return text.front() == '<'
-             ? fmt::format("{} at {}>", text.substr(0, text.size() - 1), static_cast<void*>(object))
-             : text;
+  PyView code = is_python_function(object) ? function_code(object) : object;
+  if (!PyCode_Check(code)) return text;
+  auto view = code_view(code);
+  if (!view.ok() || text.back() != '>') return text;
+  return fmt::format("{}, {}:{}>", text.substr(0, text.size() - 1), view->filename, view->first_line);
 }
 
 // As the right side of a Python comparison.
@@ -193,11 +196,14 @@ std::string guard_check_text(const Guard& guard, const GuardSet& set, const Shap
   return fill(info(guard.kind).check, guard, set, expected_text(guard, set, env), "");
 }
 
-std::string guard_failure_text(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,
-                               PyView other, std::span<const int64_t> symbols) {
-  std::string actual = actual_text(guard, env, value, symbols);
-  if (guard.other != kNoSource && (value == nullptr || other == nullptr)) actual = kMissing;
-  return fill(info(guard.kind).sentence, guard, set, expected_text(guard, set, env), actual);
+GuardFailure guard_failure(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,
+                           PyView other, std::span<const int64_t> symbols) {
+  GuardFailure failure{"", expected_text(guard, set, env), actual_text(guard, env, value, symbols)};
+  if (guard.other != kNoSource && (value == nullptr || other == nullptr)) failure.actual = kMissing;
+  const bool about_object = guard.kind == GuardKind::kIdentity || guard.kind == GuardKind::kCode;
+  if (about_object && failure.actual == failure.expected) failure.actual += " (another one)";
+  failure.sentence = fill(info(guard.kind).sentence, guard, set, failure.expected, failure.actual);
+  return failure;
 }
 
 }  // namespace suture

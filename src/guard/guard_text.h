@@ -10,8 +10,12 @@ namespace suture {
 
 // "x.shape[0] == 32"
 std::string guard_check_text(const Guard& guard, const GuardSet& set, const ShapeEnv& env);
-// "array 'x' size mismatch at index 0. expected 32, actual 48"; value and other are the fetched sources.
-std::string guard_failure_text(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,
-                               PyView other, std::span<const int64_t> symbols);
+struct GuardFailure {
+  std::string sentence;  // "array 'x' size mismatch at index 0. expected 32, actual 48"
+  std::string expected, actual;
+};
+// `value` and `other` are the fetched sources.
+GuardFailure guard_failure(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,
+                           PyView other, std::span<const int64_t> symbols);
 
 }  // namespace suture

@@ -163,7 +163,7 @@ std::vector<int> GuardTree::failing(const FrameInput& input) const {
   return found;
 }
 
-std::string GuardTree::explain_failure(int guard_index, const FrameInput& input) const {
+GuardFailure GuardTree::explain_failure(int guard_index, const FrameInput& input) const {
   std::vector<int64_t> symbols(env_.symbols().size());
   for (const Guard& guard : set_.guards) {
     if (guard.symbol < 0) continue;
@@ -171,8 +171,8 @@ std::string GuardTree::explain_failure(int guard_index, const FrameInput& input)
         bound_value(guard, fetch(set_.sources, guard.source, input)).value_or(0);
   }
   const Guard& guard = set_.guards[static_cast<size_t>(guard_index)];
-  return guard_failure_text(guard, set_, env_, fetch(set_.sources, guard.source, input),
-                            fetch(set_.sources, guard.other, input), symbols);
+  return guard_failure(guard, set_, env_, fetch(set_.sources, guard.source, input),
+                       fetch(set_.sources, guard.other, input), symbols);
 }
 
 std::string GuardTree::describe(int guard) const {

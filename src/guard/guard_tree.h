@@ -22,6 +22,7 @@
 #include "guard/frame_input.h"
 #include "guard/guard.h"
 #include "guard/guard_program.h"
+#include "guard/guard_text.h"
 
 namespace suture {
 
@@ -35,8 +36,7 @@ class GuardTree {
   // All failing guards, for recompiles_verbose; of the guards on a source that cannot be fetched only the
   // first. Empty exactly when evaluate() is -1.
   std::vector<int> failing(const FrameInput& input) const;
-  std::string explain_failure(int guard, const FrameInput& input)
-      const;                              // "array 'x' size mismatch at index 0. expected 32, actual 48"
+  GuardFailure explain_failure(int guard, const FrameInput& input) const;
   std::string describe(int guard) const;  // "x.shape[0] == 32"
   const GuardSet& set() const { return set_; }
   const ShapeEnv& env() const { return env_; }

@@ -8,6 +8,7 @@
 
 #include "toolbox/clinic/clinic.h"
 #include "toolbox/model/json_reader.h"
+#include "toolbox/model/text.h"
 #include "toolbox/toolbox.h"
 
 namespace suture::toolbox {
@@ -57,8 +58,9 @@ void write_kernels(std::string& out, const JsonObject& report) {
     last = head;
     std::string places;
     for (const std::string& line : json_list(kernel, "lines"))
-      places += (places.empty() ? "" : ", ") + line.substr(line.rfind('/') + 1);
-    out += fmt::format("    {}{}\n", json_str(kernel, "name"), places.empty() ? "" : "  # " + places);
+      places += "," + line.substr(line.rfind('/') + 1);
+    out += fmt::format("    {}{}\n", json_str(kernel, "name"),
+                       places.empty() ? "" : "  # " + counted_list(places));
   });
 }
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "toolbox/clinic/clinic.h"
 
@@ -14,60 +13,31 @@ namespace {
 
 constexpr size_t kWarmUp = 2;
 
-// What would stop a recompile, by what the failure sentence says. {0} is the source in quotes, {1} the axis.
-struct Remedy {
-  const char* phrase;
-  const char* advice;
-};
-constexpr Remedy kRemedies[] = {
-    {"size mismatch",
-     "Call suture.mark_dynamic({0}, {1}) on the array before the first call, so that the size is a symbol "
-     "from the start."},
-    {"rank mismatch", "Call the function with arrays of one rank, or write one function per rank."},
-    {"dtype mismatch", "Convert {0} to one dtype before the call."},
-    {"stride mismatch",
-     "Pass arrays of one memory layout for {0} (np.ascontiguousarray), or compile with dynamic=True."},
-    {"memory layout", "Pass arrays of one memory layout for {0} (np.ascontiguousarray)."},
-    {"value of", "{0} is treated as a constant; pass it as an array or NumPy scalar when it varies."},
-    {"is another object", "Create the object {0} once and keep it, instead of making a new one per call."},
-    {"other code", "{0} is a new function every time; define it once, outside the loop."},
-    {"type of", "Call the function with one type for {0}."},
-    {"length of", "Keep the length of {0} constant, or use an array instead."},
-    {"keys of", "Keep the keys of {0} constant."},
-    {"error state", "Set np.seterr once, outside of the calls."},
-};
-
-std::vector<std::string> remedies(const std::vector<std::string>& failures) {
-  static const std::regex quoted("'([^']*)'"), index("at index ([0-9]+)");
-  std::vector<std::string> out;
-  for (const std::string& failure : failures) {
-    std::smatch source, axis;
-    std::string name = std::regex_search(failure, source, quoted) ? source[1].str() : "it";
-    std::string at = std::regex_search(failure, axis, index) ? axis[1].str() : "0";
-    for (const Remedy& remedy : kRemedies) {
-      if (failure.find(remedy.phrase) == std::string::npos) continue;
-      std::string advice = fmt::format(fmt::runtime(remedy.advice), name, at);
-      if (std::find(out.begin(), out.end(), advice) == out.end()) out.push_back(advice);
-      break;
-    }
-  }
-  return out;
-}
-
 void add_once(std::vector<std::string>& into, const std::vector<std::string>& items) {
   for (const std::string& item : items)
     if (std::find(into.begin(), into.end(), item) == into.end()) into.push_back(item);
 }
 
+// The sentence of each cause, with the line that made the guard.
+std::vector<std::string> sentences(const std::vector<CauseModel>& causes) {
+  std::vector<std::string> out;
+  for (const CauseModel& cause : causes)
+    out.push_back(cause.place.empty() ? cause.sentence
+                                      : fmt::format("{} (guard of {})", cause.sentence, cause.place));
+  return out;
+}
+
 Finding recompile_finding(const FrameModel& frame) {
   Finding finding = finding_at(frame, Station::recompiles, "recompile", Severity::kNote);
   size_t count = 0;
-  std::vector<std::string> failures;
   for (const CompileModel& compile : frame.compiles) {
     if (compile.recompiles.empty()) continue;
     ++count;
     finding.cost_ms += compile.ms;
-    for (const RecompileModel& recompile : compile.recompiles) add_once(failures, recompile.failures);
+    for (const RecompileModel& recompile : compile.recompiles) {
+      add_once(finding.evidence, sentences(recompile.causes));
+      add_once(finding.advice, distinct_actions(recompile.causes));
+    }
   }
   if (count > kWarmUp) finding.severity = Severity::kWarning;
   finding.what =
@@ -75,8 +45,6 @@ Finding recompile_finding(const FrameModel& frame) {
                   count_of(static_cast<int64_t>(count), "time"));
   finding.why = count > kWarmUp ? "A guard cannot keep up with the inputs: every new value costs a compile."
                                 : "Warm-up: what changed becomes a symbol and does not cost again.";
-  finding.evidence = failures;
-  finding.advice = remedies(failures);
   return finding;
 }
 
@@ -84,8 +52,8 @@ Finding limit_finding(const LimitModel& limit) {
   Finding finding = finding_at(limit, Station::recompiles, limit.reason_id, Severity::kError);
   finding.what = fmt::format("Recompile limit ({}) reached", limit.limit);
   finding.why = "The function runs in the interpreter from now on.";
-  finding.evidence = limit.reasons;
-  finding.advice = remedies(limit.reasons);
+  finding.evidence = grouped_sentences(limit.causes);
+  finding.advice = distinct_actions(limit.causes);
   return finding;
 }
 

@@ -59,8 +59,22 @@ void write_breaks(JsonWriter& json, const Explanation& explanation) {
         .field("explanation", record.explanation);
     json.list("hints", record.hints).field("function", record.function).field("file", record.file);
     json.field("line", record.line).field("column", record.column).field("end_column", record.end_column);
+    json.list("stack", record.stack);
     json.field("source", source).list("resume", split_names(record.resume)).field("hits", record.hits);
     json.field("crossings", explanation.crossings(record)).end_object();
+  }
+  json.end_array();
+}
+
+// `sentences` names the list of whole sentences.
+void write_causes(JsonWriter& json, const std::vector<CauseModel>& causes, const char* sentences) {
+  json.key(sentences).begin_array();
+  for (const CauseModel& cause : causes) json.value(cause.sentence);
+  json.end_array().key("causes").begin_array();
+  for (const CauseModel& cause : causes) {
+    json.begin_object().field("entry", cause.entry).field("kind", cause.kind).field("source", cause.source);
+    json.field("expected", cause.expected).field("actual", cause.actual).field("place", cause.place);
+    json.field("passed", cause.passed).field("action", cause.action).end_object();
   }
   json.end_array();
 }
@@ -85,7 +99,8 @@ void write_guards_and_recompiles(JsonWriter& json, const Explanation& explanatio
       for (const RecompileModel& recompile : compile.recompiles) {
         json.begin_object().field("function", recompile.function).field("file", recompile.file);
         json.field("line", recompile.line).field("compile_id", compile.id);
-        json.list("failures", recompile.failures).field("ms", compile.ms).end_object();
+        write_causes(json, recompile.causes, "failures");
+        json.field("ms", compile.ms).end_object();
       }
   json.end_array();
 }
@@ -99,6 +114,7 @@ void write_kernels(JsonWriter& json, const Explanation& explanation) {
           .field("signature", kernel.signature)
           .field("path", kernel.path);
       json.field("graph", kernel.graph).field("function", kernel.function);
+      json.field("bytes_read", kernel.bytes_read).field("bytes_written", kernel.bytes_written);
       json.list("ops", split_names(kernel.ops)).list("lines", split_names(kernel.lines)).end_object();
     }
   json.end_array();
@@ -142,12 +158,11 @@ void write_skips(JsonWriter& json, const Explanation& explanation) {
   }
   json.end_array();
   json.key("recompile_limits").begin_array();
-  for (const LimitModel& limit : explanation.model().limits)
-    json.begin_object()
-        .field("function", limit.function)
-        .field("limit", limit.limit)
-        .list("reasons", limit.reasons)
-        .end_object();
+  for (const LimitModel& limit : explanation.model().limits) {
+    json.begin_object().field("function", limit.function).field("limit", limit.limit);
+    write_causes(json, limit.causes, "reasons");
+    json.list("grouped", grouped_sentences(limit.causes)).end_object();
+  }
   json.end_array();
 }
 

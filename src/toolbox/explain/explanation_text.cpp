@@ -26,6 +26,8 @@ void write_breaks(std::string& out, const Explanation& explanation) {
     std::string quote =
         quote_source(explanation.source_line(), record.file, record.line, record.column, record.end_column);
     if (!quote.empty()) out += indent(quote, "      ") + "\n";
+    for (const std::string& caller : record.stack) out += fmt::format("      called from {}\n", caller);
+    out += fmt::format("    More: suture explain {}\n", record.reason_id);
   }
 }
 
@@ -65,6 +67,17 @@ void write_guards(std::string& out, const Explanation& explanation) {
   }
 }
 
+void write_causes(std::string& out, const std::vector<CauseModel>& causes) {
+  for (const CauseModel& cause : causes) {
+    out += fmt::format("    - {}\n", cause.sentence);
+    if (!cause.passed.empty())
+      out += fmt::format("      {} guards of this entry hold{}\n", cause.passed,
+                         cause.place.empty() ? "" : "; this one comes from " + cause.place);
+  }
+  for (const std::string& action : distinct_actions(causes))
+    out += fmt::format("    To stop it: {}\n", action);
+}
+
 void write_recompiles(std::string& out, const Explanation& explanation) {
   out += "Recompiles:\n";
   for (const FrameModel& frame : explanation.model().frames)
@@ -72,11 +85,16 @@ void write_recompiles(std::string& out, const Explanation& explanation) {
       for (const RecompileModel& recompile : compile.recompiles) {
         out += fmt::format("  {} ({}:{}), {:.1f} ms\n", recompile.function, recompile.file, recompile.line,
                            compile.ms);
-        for (const std::string& failure : recompile.failures) out += fmt::format("    - {}\n", failure);
+        write_causes(out, recompile.causes);
       }
-  for (const LimitModel& limit : explanation.model().limits)
+  for (const LimitModel& limit : explanation.model().limits) {
     out += fmt::format("  {}: recompile limit ({}) reached; runs in the interpreter\n", limit.function,
                        limit.limit);
+    for (const std::string& reason : grouped_sentences(limit.causes))
+      out += fmt::format("    - {}\n", reason);
+    for (const std::string& action : distinct_actions(limit.causes))
+      out += fmt::format("    To stop it: {}\n", action);
+  }
 }
 
 void write_kernels(std::string& out, const Explanation& explanation) {
@@ -84,8 +102,11 @@ void write_kernels(std::string& out, const Explanation& explanation) {
   for (const ExplainedGraph& item : explanation.graphs())
     for (const KernelModel& kernel : item.compile->kernels) {
       out += fmt::format("  {}  # {} of {}\n", kernel.name, kernel.graph, kernel.function);
-      if (!kernel.ops.empty()) out += fmt::format("    ops: {}\n", kernel.ops);
-      if (!kernel.lines.empty()) out += fmt::format("    lines: {}\n", kernel.lines);
+      if (!kernel.ops.empty()) out += fmt::format("    ops: {}\n", counted_list(kernel.ops));
+      if (!kernel.lines.empty()) out += fmt::format("    lines: {}\n", counted_list(kernel.lines));
+      if (kernel.bytes_read >= 0)
+        out +=
+            fmt::format("    bytes: {} read, {} written per run\n", kernel.bytes_read, kernel.bytes_written);
       if (!kernel.path.empty()) out += fmt::format("    file: {}\n", kernel.path);
     }
   for (const ReplayModel& replay : explanation.model().replays)

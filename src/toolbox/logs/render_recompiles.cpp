@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/logs/render.h"
+#include "toolbox/model/recompile_causes.h"
 
 namespace suture::toolbox {
 namespace {
@@ -24,7 +25,8 @@ std::string recompile_text(const EventRecord& event, const std::vector<std::stri
         "reasons:{}\n"
         "Hint: mark what varies with suture.mark_dynamic, pass numbers that vary as arrays, or raise "
         "recompile_limit.",
-        event.integer("limit"), event.str("function"), where, bullets(event.list("reasons")));
+        event.integer("limit"), event.str("function"), where,
+        bullets(grouped_sentences(read_causes(event, "reasons"))));
   return fmt::format("Recompiling function {} in {}\n    triggered by the following guard failure(s):{}",
                      event.str("function"), where, bullets(failures));
 }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "base/utf8.h"
 
@@ -93,6 +95,25 @@ std::string indent(std::string_view text, std::string_view prefix) {
 
 std::string count_of(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string counted_list(std::string_view comma_list) {
+  std::vector<std::pair<std::string_view, int>> items;
+  while (!comma_list.empty()) {
+    const size_t comma = std::min(comma_list.find(','), comma_list.size());
+    std::string_view item = comma_list.substr(0, comma);
+    while (item.starts_with(' ')) item.remove_prefix(1);
+    auto known = std::ranges::find(items, item, &std::pair<std::string_view, int>::first);
+    if (known != items.end())
+      ++known->second;
+    else if (!item.empty())
+      items.emplace_back(item, 1);
+    comma_list.remove_prefix(std::min(comma + 1, comma_list.size()));
+  }
+  std::string out;
+  for (const auto& [item, count] : items)
+    out += fmt::format("{}{}{}", out.empty() ? "" : ", ", item, count > 1 ? fmt::format(" x{}", count) : "");
+  return out;
 }
 
 std::string place(const std::string& file, int64_t line) { return fmt::format("{}:{}", file, line); }

@@ -20,6 +20,9 @@ std::string indent(std::string_view text, std::string_view prefix);
 // "1 graph", "2 graphs"
 std::string count_of(int64_t count, std::string_view noun);
 
+// A comma list with repeats counted, in order of first sight: "a,b,a" is "a x2, b".
+std::string counted_list(std::string_view comma_list);
+
 std::string place(const std::string& file, int64_t line);
 
 // A source line and a caret line under bytes [column, end_column) of it; column -1: no caret line. "" without

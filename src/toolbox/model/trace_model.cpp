@@ -16,6 +16,11 @@ std::string item(const std::vector<std::string>& list, size_t i) {
   return i < list.size() ? list[i] : std::string();
 }
 
+int64_t bytes_at(const EventRecord& event, const char* field, size_t i) {
+  const std::string text = item(event.list(field), i);
+  return text.empty() ? -1 : to_number(text);
+}
+
 GraphModel read_graph(const EventRecord& event) {
   GraphModel graph{event.str("graph"), event.str("code"), event.str("text"), {}};
   const auto& names = event.list("ops");
@@ -39,7 +44,7 @@ std::vector<KernelModel> read_kernels(const EventRecord& event, const std::strin
   for (size_t i = 0; i < names.size(); ++i)
     out.push_back({names[i], item(event.list("signatures"), i), event.str("path"), event.str("graph"),
                    function, item(event.list("kernel_ops"), i), item(event.list("kernel_lines"), i),
-                   event.str("code")});
+                   bytes_at(event, "bytes_read", i), bytes_at(event, "bytes_written", i), event.str("code")});
   return out;
 }
 
@@ -66,8 +71,8 @@ Severity severity_of(const EventRecord& event) {
 }
 
 RecompileModel read_recompile(const EventRecord& event) {
-  return {event.str("function"), event.str("file"), event.integer("line"), event.list("failures"),
-          event.list("failures_verbose")};
+  return {event.str("function"), event.str("file"), event.integer("line"), event.list("failures_verbose"),
+          read_causes(event, "failures")};
 }
 
 template <class List, class Same>
@@ -124,6 +129,7 @@ void TraceModel::add_break(const EventRecord& event) {
   record.reason = event.str("reason");
   record.explanation = event.str("explanation");
   record.hints = event.list("hints");
+  record.stack = event.list("stack");
   record.file = event.str("file");
   record.line = line;
   record.column = column;
@@ -177,7 +183,7 @@ void TraceModel::add_trouble(const EventRecord& event) {
   int64_t line = frame ? frame->line : 0;
   if (event.is(EventId::kRecompileLimit))
     limits.push_back({event.str("function"), event.str("file"), event.str("reason_id"), event.integer("line"),
-                      event.integer("limit"), event.list("reasons")});
+                      event.integer("limit"), read_causes(event, "reasons")});
   if (event.is(EventId::kInternalError))
     internal_errors.push_back({event.str("function"), event.str("file"), event.str("reason_id"),
                                event.str("step"), event.str("message"), event.str("artifact"),

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "toolbox/model/event_record.h"
+#include "toolbox/model/recompile_causes.h"
 #include "trace/frame_kind.h"
 #include "trace/severity.h"
 
@@ -38,8 +39,9 @@ struct GuardModel {
 
 struct KernelModel {
   std::string name, signature, path, graph, function;
-  std::string ops, lines;  // comma separated
-  std::string code;        // of the whole translation unit
+  std::string ops, lines;                       // comma separated
+  int64_t bytes_read = -1, bytes_written = -1;  // of one run, at the sizes it was compiled with; -1 unknown
+  std::string code;                             // of the whole translation unit
 };
 
 struct KernelBuild {  // one kernel_compiled event
@@ -52,7 +54,8 @@ struct KernelBuild {  // one kernel_compiled event
 struct RecompileModel {
   std::string function, file;
   int64_t line = 0;
-  std::vector<std::string> failures, failures_verbose;
+  std::vector<std::string> failures_verbose;
+  std::vector<CauseModel> causes;  // one per entry that refused the call
 };
 
 struct BytecodeModel {  // output_bytecode
@@ -93,6 +96,7 @@ struct BreakModel {
   std::string cause_id, cause_file;  // of the break that made this one necessary
   int64_t cause_line = 0;
   std::vector<std::string> hints;
+  std::vector<std::string> stack;  // callers it is inlined into, nearest first
   int64_t line = 0, column = -1, end_column = -1;
   int64_t hits = 0;  // compiles that met it
   std::vector<std::string> compile_ids;
@@ -108,7 +112,7 @@ struct SkipModel {
 struct LimitModel {
   std::string function, file, reason_id;
   int64_t line = 0, limit = 0;
-  std::vector<std::string> reasons;
+  std::vector<CauseModel> causes;
 };
 
 struct InternalErrorModel {

@@ -21,8 +21,8 @@ TEST_F(GuardKinds, identity) {
   EXPECT_EQ(verdict("1"), "holds");
   eval("globals().__setitem__('np', len)");
   const std::string sentence = verdict("1");
-  EXPECT_THAT(sentence, ::testing::HasSubstr("'np' is another object. expected <module numpy at 0x"));
-  EXPECT_THAT(sentence, ::testing::HasSubstr("actual <built-in len at 0x"));
+  EXPECT_THAT(sentence, ::testing::HasSubstr("'np' is another object. expected <module numpy>"));
+  EXPECT_THAT(sentence, ::testing::HasSubstr("actual <built-in len>"));
 }
 
 TEST_F(GuardKinds, constant) {
@@ -154,7 +154,7 @@ TEST_F(GuardKinds, code) {
   build();
   EXPECT_EQ(verdict("1"), "holds");
   eval("setattr(g, '__code__', (lambda: 2).__code__)");
-  EXPECT_THAT(verdict("1"), ::testing::HasSubstr("function 'g' has other code. expected <code g at 0x"));
+  EXPECT_THAT(verdict("1"), ::testing::HasSubstr("function 'g' has other code. expected <code g, "));
 }
 
 TEST_F(GuardKinds, int_range) {

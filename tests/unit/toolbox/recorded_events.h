@@ -69,7 +69,8 @@ inline std::string recompile(int frame, int compile, const std::string& function
                      .set("file", std::string("prog.py"))
                      .set("line", int64_t{19})
                      .set("failures", Strings{failure})
-                     .set("failures_verbose", Strings{failure, "0/0: something else"}));
+                     .set("failures_verbose", Strings{failure, "0/0: something else"})
+                     .set("actions", Strings{"`suture.mark_dynamic(x, 1)` before the first call"}));
 }
 
 inline std::string frame_done(int frame, int compile, const std::string& function, double ms) {

@@ -1,0 +1,190 @@
+#include "driver/recompile_causes.h"
+
+#include <fmt/format.h>
+
+#include "cpython/numpy_api.h"
+#include "cpython/objects.h"
+
+namespace suture {
+namespace {
+
+constexpr const char* kSymbolFromNowOn = " (from now on it is a symbol; the action saves this one compile)";
+constexpr const char* kOneEntryPerValue =
+    "nothing to do when the values are few: it decides what is compiled, and each value has an entry of its "
+    "own";
+
+// One failing guard and what is known about it.
+struct Failing {
+  const Guard& guard;
+  const GuardTree& tree;
+  PyView value;  // null: its source is gone
+  const FrameRecord& frame;
+
+  std::string source() const { return tree.set().sources.str(guard.source); }
+  // The caller of the user's function can do something to it.
+  bool is_argument() const {
+    return frame.kind == FrameKind::kFunction && guard.source != kNoSource &&
+           tree.set().sources[guard.source].kind == SourceKind::kLocal;
+  }
+  const char* suffix(const std::string& symbol) const {
+    return frame.dynamic.symbolic.contains(symbol) ? kSymbolFromNowOn : "";
+  }
+};
+
+std::string code(std::string_view text) { return fmt::format("`{}` before the call", text); }
+
+std::string dynamic_option(const Failing& failing, const std::string& symbol) {
+  return fmt::format("compile with `dynamic=True`{}", failing.suffix(symbol));
+}
+
+std::string size_action(const Failing& failing) {
+  const Guard& guard = failing.guard;
+  if (failing.value == nullptr || !is_exact_ndarray(failing.value)) return "pass an array every time";
+  const ArrayFacts facts = array_facts(failing.value);
+  if (guard.index >= facts.ndim) return "pass arrays with one number of axes";
+  const int64_t actual = facts.shape[guard.index];
+  if (actual < 2 || (guard.kind == GuardKind::kSize && guard.number < 2))
+    return "nothing to do: sizes 0 and 1 change what broadcasting means and have entries of their own";
+  const std::string symbol = fmt::format("{}.shape[{}]", failing.source(), guard.index);
+  if (failing.frame.dynamic.fixed.contains(symbol)) return "remove `suture.mark_static` of this axis";
+  if (!failing.is_argument()) return dynamic_option(failing, symbol);
+  // A symbol that is too narrow was marked with a range.
+  if (guard.kind == GuardKind::kSizeRange)
+    return fmt::format("`suture.mark_dynamic({}, {})` without a range, or with one that holds {}",
+                       failing.source(), guard.index, actual);
+  return fmt::format("`suture.mark_dynamic({}, {})` before the first call{}", failing.source(), guard.index,
+                     failing.suffix(symbol));
+}
+
+std::string stride_action(const Failing& failing) {
+  const std::string symbol = fmt::format("{}.strides[{}]", failing.source(), failing.guard.index);
+  if (!failing.is_argument()) return dynamic_option(failing, symbol);
+  return code(fmt::format("{0} = np.ascontiguousarray({0})", failing.source())) + failing.suffix(symbol);
+}
+
+std::string layout_action(const Failing& failing) {
+  const char* make = failing.guard.number == 'F' ? "asfortranarray" : "ascontiguousarray";
+  if (!failing.is_argument()) return fmt::format("give it one memory layout (np.{})", make);
+  return code(fmt::format("{0} = np.{1}({0})", failing.source(), make));
+}
+
+std::string array_action(const Failing& failing) {
+  const std::string source = failing.source();
+  if (failing.value != nullptr && failing.is_argument()) {
+    if (is_exact_ndarray(failing.value) && !array_facts(failing.value).plain)
+      return code(fmt::format("{0} = np.array({0}, {0}.dtype.newbyteorder('='))", source));
+    if (PyList_Check(failing.value) || PyTuple_Check(failing.value) || is_any_ndarray(failing.value))
+      return code(fmt::format("{0} = np.asarray({0})", source));
+  }
+  return "pass a NumPy array every time; each other type has an entry of its own";
+}
+
+std::string dtype_action(const Failing& failing) {
+  const std::string_view name = info(static_cast<DType>(failing.guard.number)).numpy_name;
+  if (!failing.is_argument()) return fmt::format("give it one dtype, for example {}", name);
+  return code(fmt::format("{0} = {0}.astype('{1}')", failing.source(), name));
+}
+
+bool is_type(PyView type, std::string_view name) { return type_name(type) == name; }
+
+// Python numbers: the wider of both types, at every call.
+std::string type_action(const Failing& failing) {
+  PyView expected = failing.guard.object.get();
+  PyView actual =
+      failing.value ? reinterpret_cast<PyObject*>(Py_TYPE(failing.value)) : static_cast<PyView>(nullptr);
+  const auto one_of = [&](PyView type) {
+    return is_type(type, "bool") || is_type(type, "int") || is_type(type, "float");
+  };
+  if (actual == nullptr || !failing.is_argument() || !one_of(expected) || !one_of(actual))
+    return "pass one type every time; each type has an entry of its own";
+  const bool real = is_type(expected, "float") || is_type(actual, "float");
+  return code(fmt::format("{0} = {1}({0})", failing.source(), real ? "float" : "int"));
+}
+
+std::string constant_action(const Failing& failing) {
+  PyView expected = failing.guard.object.get();
+  if (failing.value == nullptr || !PyLong_CheckExact(expected) || !PyLong_CheckExact(failing.value))
+    return kOneEntryPerValue;
+  return dynamic_option(failing, failing.source());
+}
+
+std::string writeable_action(const Failing& failing) {
+  if (failing.guard.number == 0 || !failing.is_argument())
+    return "pass arrays that are all writeable, or none";
+  return code(fmt::format("{0} = {0}.copy()", failing.source()));
+}
+
+std::string action_for(const Failing& failing) {
+  switch (failing.guard.kind) {
+    case GuardKind::kSize:
+    case GuardKind::kSizeRange: return size_action(failing);
+    case GuardKind::kStride:
+    case GuardKind::kStrideRange: return stride_action(failing);
+    case GuardKind::kContiguous: return layout_action(failing);
+    case GuardKind::kArray: return array_action(failing);
+    case GuardKind::kNotPlain: return "nothing to do: from now on arrays like this are compiled";
+    case GuardKind::kDtype: return dtype_action(failing);
+    case GuardKind::kRank: return "pass arrays with one number of axes; each number has an entry of its own";
+    case GuardKind::kType: return type_action(failing);
+    case GuardKind::kConstant: return constant_action(failing);
+    case GuardKind::kIntRange: return "pass integers that fit 64 bits";
+    case GuardKind::kShape: return kOneEntryPerValue;
+    case GuardKind::kWriteable: return writeable_action(failing);
+    case GuardKind::kIdentity:
+    case GuardKind::kCode:
+      return fmt::format("make `{}` once and keep it, instead of a new one per call", failing.source());
+    case GuardKind::kLength: return "keep its length, or pass one array instead";
+    case GuardKind::kDictKeys: return "keep its keys and their order";
+    case GuardKind::kAbsent: return "set it before the first call, or never";
+    case GuardKind::kNoOverlap: return "pass arrays that share no memory, for example copies";
+    case GuardKind::kSameObject: return "pass the same object twice at every call, or never";
+    case GuardKind::kNotSameObject: return "pass different objects at every call";
+    case GuardKind::kErrState: return "call it under one np.errstate every time";
+  }
+  return "";
+}
+
+// Range guards come from bindings and have no line of their own: what made capture look at the value has.
+std::string place_of_guard(const Guard& guard, const GuardTree& tree) {
+  if (guard.where.known()) return guard.where.place();
+  for (const Guard& other : tree.set().guards)
+    if (guard.source != kNoSource && other.source == guard.source && other.where.known())
+      return other.where.place();
+  return "";
+}
+
+RecompileCause first_cause(const CompileContext& ctx, const CacheEntry& entry, const FrameInput& input,
+                           const FrameRecord& frame) {
+  RecompileCause cause;
+  cause.entry = fmt::format("{}/{}", ctx.id.frame, entry.number);
+  const GuardTree& tree = entry.guards;
+  GuardScratch scratch;
+  const int index = tree.evaluate(input, scratch);
+  if (index < 0) {
+    cause.sentence = cause.entry + ": no guard fails now; an input changed while it was checked";
+    return cause;
+  }
+  const Guard& guard = tree.set().guards[static_cast<size_t>(index)];
+  GuardFailure failure = tree.explain_failure(index, input);
+  cause.sentence = fmt::format("{}: {}", cause.entry, failure.sentence);
+  cause.expected = std::move(failure.expected);
+  cause.actual = std::move(failure.actual);
+  cause.kind = info(guard.kind).name;
+  cause.source = guard.source == kNoSource ? "" : tree.set().sources.str(guard.source);
+  cause.place = place_of_guard(guard, tree);
+  const size_t guards = tree.set().guards.size();
+  cause.passed = fmt::format("{} of {}", guards - tree.failing(input).size(), guards);
+  cause.action = action_for({guard, tree, fetch(tree.set().sources, guard.source, input), frame});
+  return cause;
+}
+
+}  // namespace
+
+std::vector<RecompileCause> recompile_causes(const CompileContext& ctx, const CodeCache& cache,
+                                             const FrameInput& input, const FrameRecord& frame) {
+  std::vector<RecompileCause> causes;
+  for (const auto& entry : cache.entries()) causes.push_back(first_cause(ctx, *entry, input, frame));
+  return causes;
+}
+
+}  // namespace suture

@@ -1,0 +1,79 @@
+#include "toolbox/model/recompile_causes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace suture::toolbox {
+namespace {
+
+std::string item(const std::vector<std::string>& list, size_t i) {
+  return i < list.size() ? list[i] : std::string();
+}
+
+// The sentence without its entry and without the values, so that equal guards of several entries are equal.
+std::string subject(const CauseModel& cause) {
+  std::string text = cause.sentence;
+  if (text.starts_with(cause.entry + ": ")) text.erase(0, cause.entry.size() + 2);
+  const std::string values = ". expected " + cause.expected;
+  const size_t at = text.rfind(values);
+  return at == std::string::npos ? text : text.substr(0, at);
+}
+
+struct Group {
+  std::string subject, actual;
+  std::vector<std::string> expected, entries;
+};
+
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (std::ranges::find(list, text) == list.end()) list.push_back(text);
+}
+
+std::string group_text(const Group& group, const CauseModel& first) {
+  if (group.entries.size() == 1) return first.sentence;
+  return fmt::format("{}. expected {}, actual {} (entries {})", group.subject,
+                     fmt::join(group.expected, ", "), group.actual, fmt::join(group.entries, ", "));
+}
+
+}  // namespace
+
+std::vector<CauseModel> read_causes(const EventRecord& event, const char* sentences) {
+  std::vector<CauseModel> out;
+  const auto& texts = event.list(sentences);
+  for (size_t i = 0; i < texts.size(); ++i)
+    out.push_back({item(event.list("entries"), i), item(event.list("kinds"), i),
+                   item(event.list("sources"), i), item(event.list("expected"), i),
+                   item(event.list("actual"), i), item(event.list("places"), i),
+                   item(event.list("passed"), i), item(event.list("actions"), i), texts[i]});
+  return out;
+}
+
+std::vector<std::string> grouped_sentences(const std::vector<CauseModel>& causes) {
+  std::vector<Group> groups;
+  std::vector<const CauseModel*> firsts;
+  for (const CauseModel& cause : causes) {
+    const std::string about = subject(cause);
+    auto group = std::ranges::find_if(
+        groups, [&](const Group& g) { return g.subject == about && g.actual == cause.actual; });
+    if (group == groups.end()) {
+      groups.push_back({about, cause.actual, {}, {}});
+      firsts.push_back(&cause);
+      group = groups.end() - 1;
+    }
+    add_once(group->expected, cause.expected);
+    group->entries.push_back(cause.entry);
+  }
+  std::vector<std::string> out;
+  for (size_t i = 0; i < groups.size(); ++i) out.push_back(group_text(groups[i], *firsts[i]));
+  return out;
+}
+
+std::vector<std::string> distinct_actions(const std::vector<CauseModel>& causes) {
+  std::vector<std::string> out;
+  for (const CauseModel& cause : causes)
+    if (!cause.action.empty()) add_once(out, cause.action);
+  return out;
+}
+
+}  // namespace suture::toolbox
