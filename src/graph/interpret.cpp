@@ -16,7 +16,9 @@
 #include <cstring>
 #include <memory>
 
+#include "graph/interpret_sum.h"
 #include "graph/scalar_ops.h"
+#include "graph/view_elements.h"
 #include "ops/op_info.h"
 
 namespace suture {
@@ -29,34 +31,6 @@ struct Value {
   Storage storage;       // null when the memory belongs to an input
   int placeholder = -1;  // which input's memory, if any
 };
-
-int64_t count_of(const std::vector<int64_t>& shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape) count *= extent;
-  return count;
-}
-
-// Visits all indices of `shape` in C order.
-template <class Visit>
-void for_each_index(const std::vector<int64_t>& shape, Visit visit) {
-  std::vector<int64_t> index(shape.size(), 0);
-  for (int64_t left = count_of(shape); left > 0; --left) {
-    visit(index);
-    for (size_t axis = shape.size(); axis-- > 0;) {
-      if (++index[axis] < shape[axis]) break;
-      index[axis] = 0;
-    }
-  }
-}
-
-// Address of the element at `index`; axes that the view lacks or has with extent 1 are broadcast.
-std::byte* at(const BufferView& view, const std::vector<int64_t>& index) {
-  auto* address = static_cast<std::byte*>(view.data);
-  const size_t skip = index.size() - view.shape.size();
-  for (size_t axis = 0; axis < view.shape.size(); ++axis)
-    if (view.shape[axis] != 1) address += index[axis + skip] * view.strides[axis];
-  return address;
-}
 
 class Run {
  public:
@@ -162,13 +136,28 @@ class Run {
     return result;
   }
 
+  // The layout decides the order of a sum. As in the loop program, a reduction with a dtype of its own converts its
+  // operand element by element: the order is then that of the array before the cast.
+  Result<Value> add_floats(const Node& node, const std::vector<bool>& reduced) {
+    const Value result = allocate(node);
+    const Node& from = graph_.node(node.operands[0]);
+    const bool converted = node.attrs.dtype.has_value();
+    const bool casts = converted && from.op == OpId::kCast;
+    SUTURE_TRY_VOID(reduce_in_order(node.op, operand(node, 0).view,
+                                    casts ? operand(from, 0).view : operand(node, 0).view, reduced, converted,
+                                    node.attrs.keepdims, result.view));
+    return result;
+  }
+
   // Reduced values are gathered per output element in the operand's own axis order, then combined.
   Result<Value> reduce(const Node& node) {
     const BufferView& from = operand(node, 0).view;
-    Value result = allocate(node);
     std::vector<bool> reduced(from.shape.size(), false);
     for (int axis : node.attrs.axes) reduced[static_cast<size_t>(axis)] = true;
     if (node.attrs.all_axes) reduced.assign(from.shape.size(), true);
+    if ((node.op == OpId::kSum || node.op == OpId::kProd) && is_float(node.type.dtype))
+      return add_floats(node, reduced);
+    Value result = allocate(node);
 
     std::vector<int64_t> kept_shape = from.shape, inner_shape;
     std::vector<size_t> inner_axes;
@@ -178,7 +167,6 @@ class Run {
       inner_axes.push_back(axis);
       inner_shape.push_back(from.shape[axis]);
     }
-    const bool pairwise = sums_pairwise(from, reduced);
     Status status = ok_status();
     for_each_index(kept_shape, [&](const auto& kept) {
       std::vector<Element> elements;
@@ -188,7 +176,7 @@ class Run {
         elements.push_back(Element::load(at(from, index), from.dtype));
       });
       Element out;
-      if (!combine(node.op, node.type.dtype, elements, pairwise, out))
+      if (!combine(node.op, node.type.dtype, elements, out))
         status = Error::internal("interpret", fmt::format("{} of nothing", info(node.op).name));
       std::vector<int64_t> target;
       for (size_t axis = 0; axis < kept.size(); ++axis)
@@ -197,17 +185,6 @@ class Run {
     });
     SUTURE_TRY_VOID(std::move(status));
     return result;
-  }
-
-  // NumPy sums the innermost axis pairwise when it is reduced; otherwise it adds whole rows in sequence.
-  static bool sums_pairwise(const BufferView& from, const std::vector<bool>& reduced) {
-    size_t innermost = from.shape.size();
-    for (size_t axis = from.shape.size(); axis-- > 0;) {
-      if (from.shape[axis] <= 1) continue;
-      if (innermost == from.shape.size() || std::abs(from.strides[axis]) < std::abs(from.strides[innermost]))
-        innermost = axis;
-    }
-    return innermost == from.shape.size() || reduced[innermost];
   }
 
   Result<Value> view(const Node& node) {

@@ -301,7 +301,7 @@ bool apply_test(OpId op, std::span<const Element> in, Element& out) {
 // NumPy's pairwise order: below 8 in sequence; up to 128 eight accumulators; above, halves (a multiple of 8
 // first).
 template <class T>
-T pairwise_sum(std::span<const Element> e) {
+T sum_pairwise(std::span<const Element> e) {
   const size_t n = e.size();
   auto value = [&](size_t i) { return static_cast<T>(e[i].f); };
   if (n < 8) {
@@ -312,7 +312,7 @@ T pairwise_sum(std::span<const Element> e) {
   if (n > 128) {
     size_t half = n / 2;
     half -= half % 8;
-    return pairwise_sum<T>(e.first(half)) + pairwise_sum<T>(e.subspan(half));
+    return sum_pairwise<T>(e.first(half)) + sum_pairwise<T>(e.subspan(half));
   }
   T r[8];
   for (size_t k = 0; k < 8; ++k) r[k] = value(k);
@@ -322,20 +322,6 @@ T pairwise_sum(std::span<const Element> e) {
   T sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
   for (; i < n; ++i) sum += value(i);
   return sum;
-}
-
-Element float_sum(DType result, std::span<const Element> elements, bool pairwise) {
-  if (pairwise) {
-    return Element::of(result == DType::kFloat32 ? static_cast<double>(pairwise_sum<float>(elements))
-                                                 : pairwise_sum<double>(elements));
-  }
-  double sum = 0;
-  bool first = true;
-  for (const Element& e : elements) {
-    sum = rounded(first ? e.f : sum + e.f, result).f;
-    first = false;
-  }
-  return Element::of(sum);
 }
 
 Element fold(OpId op, DType result, std::span<const Element> elements, Element start) {
@@ -431,12 +417,14 @@ bool apply_elementwise(OpId op, DType loop, std::span<const Element> operands, E
   return done;
 }
 
-bool combine(OpId op, DType result, std::span<const Element> elements, bool pairwise, Element& out) {
+Element pairwise_sum(DType result, std::span<const Element> elements) {
+  return Element::of(result == DType::kFloat32 ? static_cast<double>(sum_pairwise<float>(elements))
+                                               : sum_pairwise<double>(elements));
+}
+
+bool combine(OpId op, DType result, std::span<const Element> elements, Element& out) {
   switch (op) {
-    case OpId::kSum:
-      out = kind_of(result) == Kind::kFloat ? float_sum(result, elements, pairwise)
-                                            : fold(OpId::kAdd, result, elements, Element::zero(result));
-      return true;
+    case OpId::kSum: out = fold(OpId::kAdd, result, elements, Element::zero(result)); return true;
     case OpId::kProd: {
       Element one;
       unsigned char memory[8];

@@ -33,9 +33,11 @@ struct Element {
 
 // out = op(operands) in the loop dtype. False when the op is not a scalar op.
 bool apply_elementwise(OpId op, DType loop, std::span<const Element> operands, Element& out);
-// Reduces `elements` to one value of `result`. False when there is nothing to reduce and the op has no
-// identity.
-bool combine(OpId op, DType result, std::span<const Element> elements, bool pairwise, Element& out);
+// Reduces `elements`, one after the other, to one value of `result`. False when there is nothing to reduce and the op
+// has no identity.
+bool combine(OpId op, DType result, std::span<const Element> elements, Element& out);
+// One run of floats in NumPy's order (sum_order.h, rule 3).
+Element pairwise_sum(DType result, std::span<const Element> elements);
 Element arange_element(const Element& start, const Element& step, int64_t index, DType dtype);
 
 }  // namespace suture

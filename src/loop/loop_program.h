@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "graph/sum_order.h"
 
 namespace suture {
 
@@ -47,23 +48,12 @@ struct Expr {
   Access access;       // kLoad
   Scalar scalar;       // kConstant
   SymInt sym = 0;      // kSymbol
-  int axis = -1;       // kAxis: the index along this axis, as int64
+  int axis = -1;       // kAxis: the index along this axis, as int64; -1: an axis of extent 1, the index is 0
   int reduction = -1;  // kReduced: result of reduction i of the nest
   DType dtype = DType::kFloat64;
   bool checked = false;  // integer arithmetic of NumPy or Python scalars: overflow sets a kernel status bit
   NodeId node = kNoNode;
   UserSpan where;
-};
-
-// In which order the elements of a reduction are visited; `outer` then `run` is a loop order, outermost
-// first. Binding for floating-point sums and products and for argmax/argmin (Reduction::ordered), a
-// preference for all others. See sum_order.h.
-struct ReduceOrder {
-  std::vector<int> outer;  // axes of the nest outside the run (all kept axes among them)
-  std::vector<int>
-      run;  // reduced axes whose elements form one run; empty: the innermost axis is kept (row adds)
-  int64_t chunk = 0;  // > 0: a run is added in pieces of this many elements
-  friend bool operator==(const ReduceOrder&, const ReduceOrder&) = default;
 };
 
 struct Reduction {

@@ -1,8 +1,8 @@
 // Reductions: a nest over the operand's shape whose result is stored once per kept index. Floating-point sums
 // and products carry NumPy's own element order (sum_order.h); where that order is not known the reduction
 // stays a NumPy call.
+#include "graph/sum_order.h"
 #include "loop/lowering.h"
-#include "loop/sum_order.h"
 
 namespace suture {
 namespace {

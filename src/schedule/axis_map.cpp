@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "loop/sum_order.h"
+#include "graph/sum_order.h"
 
 namespace suture {
 namespace {

@@ -1,11 +1,14 @@
-"""The order in which NumPy adds floats, as src/loop/sum_order.cpp models it, checked against NumPy bit for bit.
+"""The order in which NumPy adds floats, as src/graph/sum_order.cpp models it, checked against NumPy bit for bit.
 
-The model here is a second, independent writing of the rules in src/loop/sum_order.h: axes sorted by stride, neighbours
+The model here is a second, independent writing of the rules in src/graph/sum_order.h: axes sorted by stride, neighbours
 merged, the innermost reduced run summed pairwise, gathered or converted runs cut at the iterator's buffer.
 """
 
 import numpy as np
 import pytest
+
+import suture
+from tests.support.oracle import check, frames_compiled
 
 BUFFER = 8192
 NUMPY_MINOR = int(np.__version__.split(".")[1])
@@ -142,6 +145,40 @@ def test_numpy_adds_in_the_order_the_compiler_assumes(seed):
         np.testing.assert_array_equal(
             model_sum(a, axes, dtype), expected, err_msg=f"{a.shape} {a.strides} {axes} {dtype}"
         )
+        checked += 1
+
+
+def repeated(a, rng):
+    """Now and then a broadcast view: an axis with stride 0 compares with no other."""
+    if rng.random() < 0.3:
+        axis = int(rng.integers(a.ndim + 1))
+        shape = list(a.shape)
+        shape.insert(axis, int(rng.choice([1, 2, 5])))
+        return np.broadcast_to(np.expand_dims(a, axis), shape)
+    return a
+
+
+@pytest.mark.skipif(NUMPY_MINOR < 3, reason="the gathered case is left to NumPy before 2.3")
+@pytest.mark.parametrize("seed", range(6))
+def test_kernels_and_the_interpreter_add_in_numpys_order(seed):
+    rng = np.random.default_rng(100 + seed)
+    checked = 0
+    while checked < 8:
+        a = repeated(random_array(rng), rng)
+        if not 0 < a.size < 60_000:
+            continue
+        count = a.ndim if rng.random() < 0.4 else int(rng.integers(1, a.ndim + 1))
+        axes = tuple(sorted(int(k) for k in rng.choice(a.ndim, count, replace=False)))
+        dtype = np.dtype("f8") if rng.random() < 0.4 else a.dtype
+        keepdims = bool(rng.integers(2))
+
+        def function(a, axes=axes, dtype=dtype, keepdims=keepdims):
+            return a.sum(axis=axes, dtype=dtype, keepdims=keepdims), np.prod(a * 0.1 + 1, axis=axes)
+
+        for backend in ("native", "lowered_eager"):
+            compiled = suture.compile(function, backend=backend)
+            check(function, compiled, (a,), calls=1)
+            assert frames_compiled(compiled) == 1
         checked += 1
 
 

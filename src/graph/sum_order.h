@@ -35,10 +35,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "loop/loop_program.h"
+#include "sym/sym_int.h"
 
 namespace suture {
+
+// In which order the elements of a reduction are visited; `outer` then `run` is a loop order, outermost first. Binding for
+// floating-point sums and products and for argmax/argmin, a preference for all others.
+struct ReduceOrder {
+  std::vector<int> outer;  // axes outside the run (all kept axes among them)
+  std::vector<int>
+      run;  // reduced axes whose elements form one run; empty: the innermost axis is kept (row adds)
+  int64_t chunk = 0;  // > 0: a run is added in pieces of this many elements
+  friend bool operator==(const ReduceOrder&, const ReduceOrder&) = default;
+};
 
 struct SumOrderQuery {
   std::span<const SymInt> shape;     // of the operand

@@ -1,4 +1,4 @@
-#include "loop/sum_order.h"
+#include "graph/sum_order.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // The model of NumPy's summation order, layout by layout. tests/python/test_sum_order.py checks the same
 // rules against NumPy.
-#include "loop/sum_order.h"
+#include "graph/sum_order.h"
 
 #include <gtest/gtest.h>
 
