@@ -10,11 +10,18 @@
 namespace suture {
 namespace {
 
-// Bytes the kernel touches through `access`: every element once.
-SymInt footprint(const Nest& nest, const Access& access, DType dtype) {
-  SymInt bytes = itemsize(dtype);
+// Bytes of the elements that `access` walks over, each counted once.
+int64_t footprint(const Nest& nest, const Access& access, DType dtype, const ShapeEnv& env) {
+  int64_t bytes = itemsize(dtype);
   for (size_t axis = 0; axis < nest.extents.size(); ++axis)
-    if (!(access.strides[axis] == SymInt(0))) bytes = bytes * nest.extents[axis];
+    if (!(access.strides[axis] == SymInt(0))) bytes *= env.hint(nest.extents[axis]);
+  return bytes;
+}
+
+// Several accesses to one buffer mostly touch the same elements (shifted reads): the widest counts.
+int64_t total(const std::map<BufferId, int64_t>& per_buffer) {
+  int64_t bytes = 0;
+  for (const auto& [buffer, touched] : per_buffer) bytes += touched;
   return bytes;
 }
 
@@ -28,15 +35,17 @@ KernelInfo kernel_info(const KernelGroup& group, const Schedule& schedule, const
       kernel.lines.push_back(where);
   }
   std::sort(kernel.lines.begin(), kernel.lines.end());
-  std::map<BufferId, SymInt> read, written;
+  std::map<BufferId, int64_t> read, written;
+  const auto count = [&](std::map<BufferId, int64_t>& bytes, const Access& access) {
+    const DType dtype = schedule.buffers[access.buffer].dtype;
+    int64_t& known = bytes[access.buffer];
+    known = std::max(known, footprint(group.nest, access, dtype, schedule.env));
+  };
   for (const Expr& expr : group.nest.exprs)
-    if (expr.kind == Expr::Kind::kLoad)
-      read.emplace(expr.access.buffer, footprint(group.nest, expr.access, expr.dtype));
-  for (const Store& store : group.nest.stores)
-    written.emplace(store.access.buffer,
-                    footprint(group.nest, store.access, schedule.buffers[store.access.buffer].dtype));
-  for (const auto& [id, bytes] : read) kernel.bytes_read.push_back(bytes);
-  for (const auto& [id, bytes] : written) kernel.bytes_written.push_back(bytes);
+    if (expr.kind == Expr::Kind::kLoad) count(read, expr.access);
+  for (const Store& store : group.nest.stores) count(written, store.access);
+  kernel.bytes_read = total(read);
+  kernel.bytes_written = total(written);
   return kernel;
 }
 

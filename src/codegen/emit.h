@@ -14,10 +14,11 @@ namespace suture {
 
 // One C++ translation unit per graph.
 struct KernelInfo {
-  std::string name;                               // "cpp_fused_add_gt_sin_sum_0"
-  std::vector<std::string> ops;                   // op names fused, sorted
-  std::vector<UserSpan> lines;                    // user lines it covers
-  std::vector<SymInt> bytes_read, bytes_written;  // per buffer, as expressions
+  std::string name;              // "cpp_fused_add_gt_sin_sum_0"
+  std::vector<std::string> ops;  // op names fused, sorted
+  std::vector<UserSpan> lines;   // user lines it covers
+  // Memory one run touches at the sizes of the call that is being compiled: every element once.
+  int64_t bytes_read = 0, bytes_written = 0;
 };
 struct GeneratedCode {
   std::string cpp;  // readable, header-free; relies on the prelude

@@ -108,14 +108,8 @@ void CachingToolchain::write_sources(const KernelSource& source, KernelCache& ca
   const std::string digest = to_hex(sha256(source.cpp)).substr(0, 16);
   library.source_path =
       cache.write_source(fmt::format("{}_{}.cpp", safe_file_stem(source.graph_name), digest), source.cpp);
-  const std::string prelude =
-      cache.write_source(fmt::format("prelude_{}.h", to_hex(prelude_).substr(0, 16)), prelude_text());
-  if (library.source_path.empty() || prelude.empty()) return;
-  library.assembly_note = fmt::format(
-      "clang++ -x c++ -std=c++20 -O3 -march=native -ffp-contract=off -fno-math-errno "
-      "-mprefer-vector-width=512 "
-      "-include {} -S {} -o -",
-      prelude, library.source_path);
+  // What the kernel is written in lies beside it, for people who read or compile it by hand.
+  cache.write_source(fmt::format("prelude_{}.h", to_hex(prelude_).substr(0, 16)), prelude_text());
 }
 
 }  // namespace

@@ -23,9 +23,8 @@ class KernelLibrary {
  public:
   virtual ~KernelLibrary() = default;
   virtual suture_kernel_fn find(const std::string& symbol) const = 0;
-  std::string source_path;    // .cpp on disk, or "" when the cache directory could not be written
-  std::string assembly_note;  // shell command that prints the assembly; "" without a source file on disk
-  std::string note;           // why the cache directory cannot be used; "" = nothing to tell
+  std::string source_path;  // .cpp on disk, or "" when the cache directory could not be written
+  std::string note;         // why the cache directory cannot be used; "" = nothing to tell
   CompileTimes times;
   bool from_cache = false;
   std::string tool;  // "clang 19 (in process)", "g++", "disk cache"

@@ -179,7 +179,6 @@ TEST(Toolchain, WritesTheSourceBesideTheCacheUnderTheGraphsName) {
   EXPECT_THAT(path.filename().string(), testing::StartsWith("Model_fit__lambda__graph_0_"));
   EXPECT_EQ(path.extension(), ".cpp");
   EXPECT_EQ(read(path), add_one().cpp);
-  EXPECT_THAT((*library)->assembly_note, testing::HasSubstr(path.string()));
 }
 
 TEST(Toolchain, WithoutACacheDirectoryNothingIsWrittenAndNothingIsNoted) {
