@@ -32,8 +32,9 @@ TYPES = {
     "f": "float",
     "d": "double",
 }
-WITH_STATUS = ("op_floor_divide", "op_remainder", "op_fmod", "op_pow", "op_reciprocal")
-OP = re.compile(r'SUTURE_OP\(\w+, "(\w+)", Elementwise, \w+, (\d), "np\.(\w+)", (\w+), (\d+), (\d+), "([^"]*)"')
+OP = re.compile(
+    r'SUTURE_OP\(\w+, "(\w+)", Elementwise, \w+, (\d), "np\.(\w+)", \w+, (\d+), (\d+), (\w+), \w+, \w+, "([^"]*)"'
+)
 
 
 def prelude_text():
@@ -113,7 +114,7 @@ def check(op, expected, got, ok, ulp, a, b):
 def main():
     rng = np.random.default_rng(1)
     text, jobs = [prelude_text()], []
-    for name, arity, function, _rule, ulp64, ulp32, cpp in OP.findall((ROOT / "src/ops/ops.def").read_text()):
+    for name, arity, function, ulp64, ulp32, signals, cpp in OP.findall((ROOT / "src/ops/ops.def").read_text()):
         if not cpp or function == "where" or (sys.argv[1:] and name not in sys.argv[1:]):
             continue
         ufunc = getattr(np, function)
@@ -127,7 +128,7 @@ def main():
             if out[0] != np.dtype(code) or out[-1].char not in TYPES:
                 continue  # NumPy converts first, and so does the generator
             expression = cpp.replace("$0", "a").replace("$1", "b")
-            if np.dtype(code).kind in "iu" and expression.startswith(WITH_STATUS):
+            if np.dtype(code).kind in {"Status": "iu", "Build": "f"}.get(signals, ""):
                 expression = expression[:-1] + ", status)"
             jobs.append(
                 (

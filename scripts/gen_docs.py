@@ -26,7 +26,8 @@ def table(head: list[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def ops(core) -> str:
-    text = "# Ops\n\nWhat Suture captures. `ulp` is the bound against the correctly rounded result (float64 / float32); 0 means bit-identical to NumPy.\n\n"
+    text = "# Ops\n\nWhat Suture captures. `ulp` is the bound against the correctly rounded result (float64 / float32); 0 means bit-identical to NumPy.\n"
+    text += "`conditions` is what NumPy may report: floating-point `flags`, for integers also the kernel's `status`; what NumPy gives for a few values depends on its `build`.\n\n"
     for kind in ("Elementwise", "Reduce", "View", "Create", "Contract", "Effect"):
         rows = [
             (
@@ -34,12 +35,13 @@ def ops(core) -> str:
                 f"`{op['numpy']}`" if op["numpy"] else "",
                 op["level"],
                 f"{op['ulp64']} / {op['ulp32']}",
+                {"Flags": "flags", "Status": "flags, status", "Build": "flags, build"}.get(op["signals"], ""),
                 op["doc"],
             )
             for op in core.op_table()
             if op["kind"] == kind
         ]
-        text += f"## {kind}\n\n" + table(["op", "NumPy", "level", "ulp", "what"], rows) + "\n"
+        text += f"## {kind}\n\n" + table(["op", "NumPy", "level", "ulp", "conditions", "what"], rows) + "\n"
     return text
 
 

@@ -36,6 +36,16 @@ const char* level_name(OpLevel level) {
   return "?";
 }
 
+const char* signals_name(OpSignals signals) {
+  switch (signals) {
+    case OpSignals::Never: return "Never";
+    case OpSignals::Flags: return "Flags";
+    case OpSignals::Status: return "Status";
+    case OpSignals::Build: return "Build";
+  }
+  return "?";
+}
+
 nb::list op_table() {
   nb::list table;
   for (const OpInfo& op : all_ops()) {
@@ -48,6 +58,9 @@ nb::list op_table() {
     row["numpy"] = std::string(op.numpy);
     row["ulp64"] = op.ulp64;
     row["ulp32"] = op.ulp32;
+    row["signals"] = signals_name(op.signals);
+    row["checked"] = op.form == ScalarForm::Checked;
+    row["whole"] = op.reads == OperandUse::Whole;
     row["doc"] = std::string(op.doc);
     table.append(row);
   }

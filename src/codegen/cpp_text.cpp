@@ -28,7 +28,8 @@ constexpr std::array kReserved = {
     "xor",       "xor_eq",       "asm_",         "linux",         "unix",      "status",   "begin",
     "count",     "piece",        "sizes",        "buffers",       "opaque",    "main",     "PairwiseTree",
     "sum_block", "pairwise_sum", "lowest_value", "highest_value", "int8_t",    "uint8_t",  "int16_t",
-    "uint16_t",  "int32_t",      "uint32_t",     "int64_t",       "uint64_t"};
+    "uint16_t",  "int32_t",      "uint32_t",     "int64_t",       "uint64_t",  "nothing",  "kept_f64",
+    "kept_f32"};
 
 bool is_reserved(const std::string& name) {
   if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) return true;

@@ -2,33 +2,12 @@
 #include <fmt/core.h>
 
 #include "codegen/kernel_writer.h"
+#include "loop/conditions.h"
 
 namespace suture {
 namespace {
 
 std::string type_name(DType dtype) { return std::string(info(dtype).c_type); }
-
-// Integer forms that can meet a condition no floating-point flag shows take the kernel's status.
-bool takes_status(OpId op) {
-  return op == OpId::kFloorDivide || op == OpId::kRemainder || op == OpId::kFmod || op == OpId::kPower ||
-         op == OpId::kReciprocal;
-}
-
-bool has_checked_form(OpId op) {
-  switch (op) {
-    case OpId::kAdd:
-    case OpId::kSubtract:
-    case OpId::kMultiply:
-    case OpId::kSquare:
-    case OpId::kNegative:
-    case OpId::kAbsolute:
-    case OpId::kLeftShift:
-    case OpId::kFloorDivide:
-    case OpId::kRemainder:
-    case OpId::kPower: return true;
-    default: return false;
-  }
-}
 
 std::string substitute(std::string_view form, const std::vector<std::string>& operands) {
   std::string text;
@@ -53,11 +32,6 @@ std::string KernelWriter::comment(const UserSpan& where, const std::string& what
   const std::string place = where.known() ? fmt::format("{}:{}", file_name(where.file), where.line) : "";
   if (place.empty() || what.empty()) return place + what;
   return place + "  " + what;
-}
-
-bool KernelWriter::constant(ExprId id) const {
-  const Expr& expr = nest_.exprs[id];
-  return expr.kind == Expr::Kind::kConstant || (expr.kind == Expr::Kind::kCast && constant(expr.operands[0]));
 }
 
 std::string KernelWriter::stem(const Expr& expr) const {
@@ -89,8 +63,8 @@ std::string KernelWriter::element(const Access& access) const {
 
 std::string KernelWriter::cast(const Expr& expr) {
   const Expr& from = nest_.exprs[expr.operands[0]];
-  const std::string operand = expression(expr.operands[0]);
-  if (from.dtype == expr.dtype) return operand;
+  if (from.dtype == expr.dtype) return expression(expr.operands[0]);
+  const std::string operand = this->operand(expr, 0);
   const std::string to = type_name(expr.dtype);
   if (is_float(from.dtype) && is_integer(expr.dtype))
     return fmt::format("op_cast<{}>({}, status)", to, operand);
@@ -101,21 +75,31 @@ std::string KernelWriter::cast(const Expr& expr) {
   return fmt::format("op_cast<{}>({})", to, operand);
 }
 
+std::string KernelWriter::operand(const Expr& expr, size_t position) {
+  const std::string text = expression(expr.operands[position]);
+  const auto id = static_cast<size_t>(&expr - nest_.exprs.data());
+  return conditions_.hidden[id] == static_cast<int>(position) ? "op_hide(" + text + ", nothing)" : text;
+}
+
 std::string KernelWriter::operation(const Expr& expr) {
   std::vector<std::string> operands;
-  bool all_constant = !expr.operands.empty();
-  for (ExprId operand : expr.operands) all_constant = all_constant && constant(operand);
-  for (ExprId operand : expr.operands)
-    operands.push_back(all_constant ? "opaque(" + expression(operand) + ")" : expression(operand));
+  for (size_t i = 0; i < expr.operands.size(); ++i) operands.push_back(operand(expr, i));
+  const OpInfo& op = info(expr.op);
   // Python calls the C library, whose last bit differs from that of x * x or of the vector math.
   const bool python_power =
       expr.op == OpId::kPower && expr.node != kNoNode && is_weak(graph_.node(expr.node).type.value_class);
-  std::string text = substitute(python_power ? "::pow(opaque($0), opaque($1))" : info(expr.op).cpp, operands);
+  std::string text = substitute(python_power ? "::pow(opaque($0), opaque($1))" : op.cpp, operands);
   const DType dtype = expr.operands.empty() ? expr.dtype : nest_.exprs[expr.operands[0]].dtype;
-  const bool checked = expr.checked && has_checked_form(expr.op);
+  const bool checked = expr.checked && op.form == ScalarForm::Checked;
   if (checked) text.insert(text.find('('), "_checked");
-  if (checked || (takes_status(expr.op) && is_integer(dtype))) text.insert(text.rfind(')'), ", status");
+  const bool reports = (op.signals == OpSignals::Status && is_integer(dtype)) ||
+                       (op.signals == OpSignals::Build && is_float(dtype));
+  if (checked || reports) text.insert(text.rfind(')'), ", status");
   return text;
+}
+
+void KernelWriter::keep(const std::string& value, DType dtype) {
+  out_.line(fmt::format("kept_{} |= op_bits({});", dtype == DType::kFloat32 ? "f32" : "f64", value));
 }
 
 std::string KernelWriter::expression(ExprId id) {
@@ -136,8 +120,8 @@ void KernelWriter::define(ExprId id) {
     case Expr::Kind::kReduced: value_[id] = accumulator_[expr.reduction]; return;
     case Expr::Kind::kLoad: text = element(expr.access); break;
     case Expr::Kind::kCast:
-      if (constant(expr.operands[0]) && is_float(expr.dtype) &&
-          nest_.exprs[expr.operands[0]].kind == Expr::Kind::kConstant) {
+      if (nest_.exprs[expr.operands[0]].kind == Expr::Kind::kConstant && is_float(expr.dtype) &&
+          !signals_by_flags(nest_, expr)) {
         value_[id] = cpp_literal(nest_.exprs[expr.operands[0]].scalar, expr.dtype);
         return;
       }
@@ -149,6 +133,7 @@ void KernelWriter::define(ExprId id) {
   value_[id] = names_.unique(stem(expr));
   out_.line(fmt::format("const {} {} = {};", type_name(expr.dtype), value_[id], text),
             comment(expr.where, what));
+  if (conditions_.kept[id]) keep(value_[id], expr.dtype);
 }
 
 void KernelWriter::write_store(const Store& store) {

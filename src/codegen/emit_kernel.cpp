@@ -30,6 +30,7 @@ Result<std::string> KernelWriter::run() {
   }
   assign_levels();
   SUTURE_TRY_VOID(check_levels());
+  find_conditions_of_nest();
   value_.assign(nest_.exprs.size(), "");
 
   write_header();
@@ -39,11 +40,17 @@ Result<std::string> KernelWriter::run() {
     parameters += (parameters.empty() ? "" : ", ") + ("int64_t " + symbol_name_[symbol]);
   out_.open(fmt::format("static inline uint32_t {}({})", group_.name, parameters));
   out_.line("uint32_t status = 0;");
+  if (std::any_of(conditions_.hidden.begin(), conditions_.hidden.end(), [](int at) { return at >= 0; }))
+    out_.line("const uint64_t nothing = opaque(uint64_t(0));");
+  if (keeps_f64_) out_.line("uint64_t kept_f64 = 0;");
+  if (keeps_f32_) out_.line("uint32_t kept_f32 = 0;");
   if (nest_.reductions.empty()) {
     write_elementwise();
   } else {
     SUTURE_TRY_VOID(write_reductions());
   }
+  if (keeps_f64_) out_.line("op_use(kept_f64);");
+  if (keeps_f32_) out_.line("op_use(kept_f32);");
   out_.line("return status;");
   out_.close();
   write_entry();
@@ -103,21 +110,31 @@ void KernelWriter::assign_levels() {
     if (expr.kind == Expr::Kind::kLoad) level = access_level(expr.access);
     if (expr.kind == Expr::Kind::kAxis) level = static_cast<size_t>(expr.axis + 1);
     for (ExprId operand : expr.operands) {
-      level = std::max(level, level_[operand]);
-      late = late || late_[operand];
+      level = std::max(level, levels_.expr[operand]);
+      late = late || levels_.late[operand];
     }
-    level_.push_back(level);
-    late_.push_back(late);
+    levels_.expr.push_back(level);
+    levels_.late.push_back(late);
   }
   for (const Store& store : nest_.stores)
-    store_level_.push_back(std::max(level_[store.value], access_level(store.access)));
+    levels_.store.push_back(std::max(levels_.expr[store.value], access_level(store.access)));
+}
+
+void KernelWriter::find_conditions_of_nest() {
+  conditions_ = find_conditions(nest_, levels_);
+  const auto note = [&](DType dtype) { (dtype == DType::kFloat32 ? keeps_f32_ : keeps_f64_) = true; };
+  for (size_t id = 0; id < nest_.exprs.size(); ++id)
+    if (conditions_.kept[id]) note(nest_.exprs[id].dtype);
+  for (size_t r = 0; r < nest_.reductions.size(); ++r)
+    if (conditions_.kept_reduction[r]) note(nest_.reductions[r].dtype);
 }
 
 // A law of fused nests: what runs per element never waits for a reduction.
 Status KernelWriter::check_levels() const {
   bool broken = false;
-  for (const Store& store : nest_.stores) broken = broken || (late_[store.value] && !store.after_reduction);
-  for (const Reduction& reduction : nest_.reductions) broken = broken || late_[reduction.value];
+  for (const Store& store : nest_.stores)
+    broken = broken || (levels_.late[store.value] && !store.after_reduction);
+  for (const Reduction& reduction : nest_.reductions) broken = broken || levels_.late[reduction.value];
   if (broken)
     return Error::internal("codegen", "an element of " + group_.name + " depends on its own reduction");
   return ok_status();
@@ -187,9 +204,9 @@ void KernelWriter::open_loop(size_t axis) {
 
 void KernelWriter::write_level(size_t level) {
   for (size_t id = 0; id < nest_.exprs.size(); ++id)
-    if (level_[id] == level && !late_[id]) define(static_cast<ExprId>(id));
+    if (levels_.expr[id] == level && !levels_.late[id]) define(static_cast<ExprId>(id));
   for (size_t i = 0; i < nest_.stores.size(); ++i)
-    if (store_level_[i] == level && !late_[nest_.stores[i].value] && !nest_.stores[i].after_reduction)
+    if (levels_.store[i] == level && !levels_.late[nest_.stores[i].value] && !nest_.stores[i].after_reduction)
       write_store(nest_.stores[i]);
 }
 

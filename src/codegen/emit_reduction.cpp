@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "codegen/kernel_writer.h"
+#include "loop/conditions.h"
 #include "schedule/fuse_nests.h"
 
 namespace suture {
@@ -29,6 +30,20 @@ bool starts_high(OpId op) { return op == OpId::kMin || op == OpId::kArgmin; }
 
 bool KernelWriter::sums_exactly(const Reduction& reduction) const {
   return reduction.op == OpId::kSum && is_float(reduction.dtype);
+}
+
+// The sign of a zero that NumPy's max and min loops give depends on its build: both signs are reported.
+bool KernelWriter::tells_zeros_apart(const Reduction& reduction) const {
+  return (reduction.op == OpId::kMax || reduction.op == OpId::kMin) && is_float(reduction.dtype);
+}
+
+void KernelWriter::declare_zeros(size_t r) {
+  if (tells_zeros_apart(nest_.reductions[r])) out_.line(fmt::format("uint32_t {} = 0;", zeros_[r]));
+}
+
+void KernelWriter::report_zeros(size_t r) {
+  if (tells_zeros_apart(nest_.reductions[r]))
+    out_.line(fmt::format("status |= zeros_status({}, {});", accumulator_[r], zeros_[r]));
 }
 
 std::string KernelWriter::reduction_comment(const Reduction& reduction) const {
@@ -67,6 +82,7 @@ Status KernelWriter::write_reductions() {
     accumulator_.push_back(names_.unique(name));
     block_.push_back(names_.unique(name + "_values"));
     best_.push_back(is_arg(reduction.op) ? names_.unique(name + "_best") : "");
+    zeros_.push_back(tells_zeros_apart(reduction) ? names_.unique(name + "_zeros") : "");
   }
   write_level(0);
   if (!reduces_innermost(nest_)) return write_accumulating_in_memory();
@@ -100,6 +116,7 @@ void KernelWriter::declare_accumulators() {
     } else {
       out_.line(fmt::format("{} {} = {};", type_name(reduction.dtype), accumulator_[r], identity(reduction)),
                 where);
+      declare_zeros(r);
     }
   }
 }
@@ -116,8 +133,11 @@ void KernelWriter::write_reduced_loops(size_t first_axis) {
 }
 
 void KernelWriter::write_late() {
+  for (size_t r = 0; r < nest_.reductions.size(); ++r) report_zeros(r);
+  for (size_t r = 0; r < nest_.reductions.size(); ++r)
+    if (conditions_.kept_reduction[r]) keep(accumulator_[r], nest_.reductions[r].dtype);
   for (size_t id = 0; id < nest_.exprs.size(); ++id)
-    if (late_[id]) define(static_cast<ExprId>(id));
+    if (levels_.late[id]) define(static_cast<ExprId>(id));
   for (const Store& store : nest_.stores)
     if (store.after_reduction) write_store(store);
 }
@@ -165,11 +185,13 @@ void KernelWriter::declare_blocks() {
 }
 
 bool KernelWriter::needs_blocks() const {
-  const size_t run_begin = nest_.reductions.front().order.outer.size();
   for (const Reduction& reduction : nest_.reductions)
     if (!reads_memory_directly(reduction)) return true;
   for (size_t i = 0; i < nest_.stores.size(); ++i)
-    if (!nest_.stores[i].after_reduction && store_level_[i] > run_begin) return true;
+    if (!nest_.stores[i].after_reduction && level_is_inside_run(levels_.store[i])) return true;
+  for (size_t id = 0; id < nest_.exprs.size(); ++id)
+    if (can_signal(nest_, nest_.exprs[id]) && !levels_.late[id] && level_is_inside_run(levels_.expr[id]))
+      return true;
   return false;
 }
 
@@ -244,13 +266,12 @@ void KernelWriter::write_block_body(const std::string& count, const std::string&
 }
 
 void KernelWriter::fill_block(const std::string& position) {
-  const size_t run_begin = nest_.reductions.front().order.outer.size();
-  const auto inside = [&](size_t level) { return level > run_begin; };
   std::vector<std::string> before = value_;
   for (size_t id = 0; id < nest_.exprs.size(); ++id)
-    if (inside(level_[id]) && !late_[id]) define(static_cast<ExprId>(id));
+    if (level_is_inside_run(levels_.expr[id]) && !levels_.late[id]) define(static_cast<ExprId>(id));
   for (size_t i = 0; i < nest_.stores.size(); ++i)
-    if (inside(store_level_[i]) && !nest_.stores[i].after_reduction) write_store(nest_.stores[i]);
+    if (level_is_inside_run(levels_.store[i]) && !nest_.stores[i].after_reduction)
+      write_store(nest_.stores[i]);
   for (size_t r = 0; r < nest_.reductions.size(); ++r)
     if (!reads_memory_directly(nest_.reductions[r]))
       out_.line(fmt::format("{}[{}] = {};", block_[r], position, expression(nest_.reductions[r].value)));
@@ -284,7 +305,9 @@ void KernelWriter::combine_blocks(const std::string& count, const std::string& b
       text = fmt::format("reduce_{}({}, {}, {}, {}, {});", info(reduction.op).name, best_[r], total, values,
                          count, base);
     } else {
-      text = fmt::format("{0} = reduce_{1}({0}, {2}, {3});", total, info(reduction.op).name, values, count);
+      const std::string zeros = tells_zeros_apart(reduction) ? ", " + zeros_[r] : "";
+      text = fmt::format("{0} = reduce_{1}({0}, {2}, {3}{4});", total, info(reduction.op).name, values, count,
+                         zeros);
     }
     out_.line(text, reduction_comment(reduction));
   }
@@ -330,7 +353,9 @@ Status KernelWriter::write_accumulating_in_memory() {
       out_.line(fmt::format("{} {} = {};", type_name(nest_.reductions[r].dtype), accumulator_[r],
                             element(target[r]->access)),
                 reduction_comment(nest_.reductions[r]));
+    for (size_t r = 0; r < target.size(); ++r) declare_zeros(r);
     write_run();
+    for (size_t r = 0; r < target.size(); ++r) report_zeros(r);
     for (size_t r = 0; r < target.size(); ++r)
       out_.line(fmt::format("{} = {};", element(target[r]->access), accumulator_[r]),
                 reduction_comment(nest_.reductions[r]));

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/conditions.h"
 #include "codegen/cpp_text.h"
 #include "codegen/emit.h"
 
@@ -34,6 +35,7 @@ class KernelWriter {
   void collect_arguments();
   void collect_symbols();
   void assign_levels();
+  void find_conditions_of_nest();
   Status check_levels() const;
   std::string parameter(BufferId id) const;
   void write_header();
@@ -49,11 +51,13 @@ class KernelWriter {
   void define(ExprId id);             // emits `const T name = ...;` unless the value is written inline
   std::string operation(const Expr& expr);
   std::string cast(const Expr& expr);
-  std::string element(const Access& access) const;  // "in0_x[32 * i0 + i1]"
+  std::string operand(const Expr& expr, size_t position);  // hidden from constant folding where needed
+  void keep(const std::string& value, DType dtype);        // its flags count
+  std::string element(const Access& access) const;         // "in0_x[32 * i0 + i1]"
   void write_store(const Store& store);
   std::string comment(const UserSpan& where, const std::string& what) const;
   std::string stem(const Expr& expr) const;
-  bool constant(ExprId id) const;
+  bool level_is_inside_run(size_t level) const { return level > nest_.reductions.front().order.outer.size(); }
 
   // emit_reduction.cpp
   Status write_reductions();
@@ -73,6 +77,9 @@ class KernelWriter {
   void write_late();
   bool sums_exactly(const Reduction& reduction) const;
   bool reads_memory_directly(const Reduction& reduction) const;
+  bool tells_zeros_apart(const Reduction& reduction) const;
+  void declare_zeros(size_t r);
+  void report_zeros(size_t r);
   std::string identity(const Reduction& reduction) const;
   std::string combined(const Reduction& reduction, const std::string& total, const std::string& value) const;
   std::string reduction_comment(const Reduction& reduction) const;
@@ -89,11 +96,11 @@ class KernelWriter {
   std::map<BufferId, std::string> argument_name_;
   std::vector<std::string> symbol_name_;  // by SymbolId
   std::vector<std::string> index_;        // C++ text of the index of each axis
-  std::vector<size_t> level_;             // per expression
-  std::vector<bool> late_;                // per expression: needs a reduced value
-  std::vector<size_t> store_level_;
-  std::vector<std::string> value_;                       // per expression: name or inline text, once defined
-  std::vector<std::string> accumulator_, block_, best_;  // per reduction
+  NestLevels levels_;
+  Conditions conditions_;
+  bool keeps_f64_ = false, keeps_f32_ = false;
+  std::vector<std::string> value_;  // per expression: name or inline text, once defined
+  std::vector<std::string> accumulator_, block_, best_, zeros_;  // per reduction
 };
 
 }  // namespace suture

@@ -79,6 +79,8 @@ std::string conditions_text(uint32_t kernel_status, int fp_flags) {
   if (kernel_status & SUTURE_KERNEL_INT_POWER) names.push_back("negative integer power");
   if (kernel_status & SUTURE_KERNEL_BAD_CAST) names.push_back("float does not fit integer");
   if (kernel_status & SUTURE_KERNEL_PY_ERROR) names.push_back("Python arithmetic error");
+  if (kernel_status & SUTURE_KERNEL_BUILD_DEPENDENT)
+    names.push_back("zeros of both signs, or NaN in logaddexp");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -237,15 +239,21 @@ void report_schedule(const CompileContext& ctx, const Graph& lowered, const Loop
 void report_kernels(const CompileContext& ctx, const Graph& graph, const GeneratedCode& code,
                     const KernelLibrary& library) {
   if (ctx.trace.wants(EventId::kKernelSource))
-    ctx.trace.emit(Event(EventId::kKernelSource, ctx.id)
-                       .set("graph", graph.name)
-                       .set("kernels", kernel_names(code))
-                       .set("signatures", kernel_signatures(code))
-                       .set("kernel_ops", kernel_ops(code))
-                       .set("kernel_lines", kernel_lines(code))
-                       .set("path", library.source_path)
-                       .set("code", code.cpp)
-                       .set("plan", plan_json(code.plan, graph.env)));
+    ctx.trace.emit(
+        Event(EventId::kKernelSource, ctx.id)
+            .set("graph", graph.name)
+            .set("kernels", kernel_names(code))
+            .set("signatures", kernel_signatures(code))
+            .set("kernel_ops", kernel_ops(code))
+            .set("kernel_lines", kernel_lines(code))
+            .set("bytes_read",
+                 per_kernel(code, [](const KernelInfo& kernel) { return std::to_string(kernel.bytes_read); }))
+            .set("bytes_written",
+                 per_kernel(code,
+                            [](const KernelInfo& kernel) { return std::to_string(kernel.bytes_written); }))
+            .set("path", library.source_path)
+            .set("code", code.cpp)
+            .set("plan", plan_json(code.plan, graph.env)));
   if (!library.note.empty() && ctx.trace.wants(EventId::kCacheTrouble))
     ctx.trace.emit(
         Event(EventId::kCacheTrouble, ctx.id).set("path", library.source_path).set("message", library.note));

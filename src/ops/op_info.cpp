@@ -9,9 +9,22 @@ namespace suture {
 namespace {
 
 constexpr std::array kOps = {
-#define SUTURE_OP(id, name, kind, level, arity, numpy, rule, ulp64, ulp32, cpp, doc)        \
-  OpInfo{OpId::id, #id,   name, OpKind::kind, OpLevel::level, arity, numpy, TypeRule::rule, \
-         ulp64,    ulp32, cpp,  doc},
+#define SUTURE_OP(id, name, kind, level, arity, numpy, rule, ulp64, ulp32, signals, form, reads, cpp, doc) \
+  OpInfo{OpId::id,                                                                                         \
+         #id,                                                                                              \
+         name,                                                                                             \
+         OpKind::kind,                                                                                     \
+         OpLevel::level,                                                                                   \
+         arity,                                                                                            \
+         numpy,                                                                                            \
+         TypeRule::rule,                                                                                   \
+         ulp64,                                                                                            \
+         ulp32,                                                                                            \
+         OpSignals::signals,                                                                               \
+         ScalarForm::form,                                                                                 \
+         OperandUse::reads,                                                                                \
+         cpp,                                                                                              \
+         doc},
 #include "ops/ops.def"
 };
 

@@ -48,6 +48,11 @@ enum class TypeRule : uint8_t {
   Mean,       // integers and bool -> float64; or Attrs::dtype
 };
 
+// See the columns of ops.def.
+enum class OpSignals : uint8_t { Never, Flags, Status, Build };
+enum class ScalarForm : uint8_t { Plain, Checked };
+enum class OperandUse : uint8_t { Whole, First, Choice };
+
 struct OpInfo {
   OpId id;
   std::string_view enumerator;  // "kAdd"
@@ -58,6 +63,9 @@ struct OpInfo {
   std::string_view numpy;  // "np.add"
   TypeRule rule;
   int ulp64, ulp32;
+  OpSignals signals;
+  ScalarForm form;
+  OperandUse reads;
   std::string_view cpp;
   std::string_view doc;
 };

@@ -25,17 +25,25 @@ std::optional<OpId> loop_for(double exponent) {
   return std::nullopt;
 }
 
-// The exponent is known only when the kernel runs: choose sqrt there. The other loops agree with pow() within
-// its bound.
-Result<NodeId> choose_root_at_run_time(Rewriter& rewriter, NodeId base, NodeId exponent) {
+// `chosen ? op(base) : otherwise`. Values that are not asked for must not signal, so there op sees 1.
+Result<NodeId> choose(Rewriter& rewriter, OpId op, double exponent_of_op, NodeId base, NodeId exponent,
+                      NodeId otherwise) {
   const DType dtype = rewriter.type(base).dtype;
   const auto number = [&](double value) { return rewriter.constant(value, ValueClass::kNumpyScalar, dtype); };
-  SUTURE_TRY(is_half, rewriter.add(OpId::kEqual, {exponent, number(0.5)}));
-  // The root of values that are not asked for must not signal.
-  SUTURE_TRY(radicand, rewriter.add(OpId::kWhere, {is_half, base, number(1.0)}));
-  SUTURE_TRY(root, rewriter.add(OpId::kSqrt, {radicand}));
-  SUTURE_TRY(power, rewriter.add(OpId::kPower, {base, exponent}));
-  return rewriter.add(OpId::kWhere, {is_half, root, power});
+  SUTURE_TRY(chosen, rewriter.add(OpId::kEqual, {exponent, number(exponent_of_op)}));
+  SUTURE_TRY(operand, rewriter.add(OpId::kWhere, {chosen, base, number(1.0)}));
+  SUTURE_TRY(value, rewriter.add(op, {operand}));
+  return rewriter.add(OpId::kWhere, {chosen, value, otherwise});
+}
+
+// The exponent is known only when the kernel runs, and so is the loop. x itself is what pow gives for 1.
+Result<NodeId> choose_at_run_time(Rewriter& rewriter, NodeId base, NodeId exponent) {
+  SUTURE_TRY(result, rewriter.add(OpId::kPower, {base, exponent}));
+  for (double known : {2.0, -1.0, 0.5}) {
+    SUTURE_TRY(next, choose(rewriter, *loop_for(known), known, base, exponent, result));
+    result = next;
+  }
+  return result;
 }
 
 }  // namespace
@@ -54,7 +62,7 @@ Result<NodeId> decompose_power(Rewriter& rewriter, const Node& node) {
   if (!is_float(dtype)) return kNoNode;
   SUTURE_TRY(base, rewriter.cast(rewriter.mapped(node.operands[0]), dtype));
   SUTURE_TRY(converted, rewriter.cast(exponent, dtype));
-  return choose_root_at_run_time(rewriter, base, converted);
+  return choose_at_run_time(rewriter, base, converted);
 }
 
 Result<NodeId> decompose_float_power(Rewriter& rewriter, const Node& node) {

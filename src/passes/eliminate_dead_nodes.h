@@ -11,9 +11,8 @@
 //
 // NumPy runs every call the user wrote and warns when it meets an invalid value, a division by zero or an
 // overflow, whether or not the result is used. So a dead node stays when it can set a floating-point
-// condition or, for NumPy scalars, overflow an integer. Silent are: comparisons, logic and bits, selection,
-// sign and rounding ops, casts that widen, integer arithmetic on arrays, max/min/any/all/argmax/argmin, views
-// and creation. Requires: any level.  Keeps: placeholders, stores, node order.
+// condition or report something about integers; which ops can is a column of ops.def.
+// Requires: any level.  Keeps: placeholders, stores, node order.
 #pragma once
 
 #include "base/result.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "loop/conditions.h"
+
 #include "schedule/axis_map.h"
 #include "schedule/merge_exprs.h"
 
@@ -129,10 +131,17 @@ FusionReason unify_reductions(Nest& nest) {
   return FusionReason::kFused;
 }
 
+// Something is computed from a finished reduction, or stored beside it.
 bool has_epilogue(const Nest& nest) {
-  return std::any_of(nest.stores.begin(), nest.stores.end(), [&](const Store& store) {
-    return store.after_reduction && nest.exprs[store.value].kind != Expr::Kind::kReduced;
-  });
+  for (const Store& store : nest.stores)
+    if (store.after_reduction && nest.exprs[store.value].kind != Expr::Kind::kReduced) return true;
+  std::vector<bool> late(nest.exprs.size(), false);
+  for (size_t i = 0; i < nest.exprs.size(); ++i) {
+    late[i] = nest.exprs[i].kind == Expr::Kind::kReduced;
+    for (ExprId operand : nest.exprs[i].operands) late[i] = late[i] || late[operand];
+    if (late[i] && can_signal(nest, nest.exprs[i])) return true;
+  }
+  return false;
 }
 
 // Every pair of accesses to one buffer, one of them a store, must meet in the same iteration.
@@ -227,15 +236,19 @@ bool reduces_innermost(const Nest& nest) {
   return true;
 }
 
+// What nothing needs any more is computed for its conditions, so it counts unless a kept-level store needs it.
 std::vector<bool> element_level(const Nest& nest) {
-  std::vector<bool> needed(nest.exprs.size(), false);
-  for (const Reduction& reduction : nest.reductions) needed[reduction.value] = true;
-  for (const Store& store : nest.stores)
-    if (!store.after_reduction) needed[store.value] = true;
-  for (size_t i = nest.exprs.size(); i-- > 0;)
-    if (needed[i])
-      for (ExprId operand : nest.exprs[i].operands) needed[operand] = true;
-  return needed;
+  std::vector<bool> element(nest.exprs.size(), false), kept(nest.exprs.size(), false);
+  for (const Reduction& reduction : nest.reductions) element[reduction.value] = true;
+  for (const Store& store : nest.stores) (store.after_reduction ? kept : element)[store.value] = true;
+  for (size_t i = nest.exprs.size(); i-- > 0;) {
+    if (!element[i] && !kept[i]) element[i] = nest.exprs[i].kind != Expr::Kind::kReduced;
+    for (ExprId operand : nest.exprs[i].operands) {
+      if (element[i]) element[operand] = true;
+      if (kept[i]) kept[operand] = true;
+    }
+  }
+  return element;
 }
 
 FuseResult fuse_nests(const Nest& producer, const Nest& consumer, const ShapeEnv& env, int max_nodes) {

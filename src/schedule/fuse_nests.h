@@ -42,7 +42,7 @@ FuseResult fuse_nests(const Nest& producer, const Nest& consumer, const ShapeEnv
 
 // The kept axes are all outside the reduced ones, so a reduction is complete when its inner loops end.
 bool reduces_innermost(const Nest& nest);
-// Expressions needed per element (for reductions and element-level stores).
+// Expressions needed per element (for reductions, element-level stores, and their own conditions).
 std::vector<bool> element_level(const Nest& nest);
 
 }  // namespace suture

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "loop/sum_order.h"
+#include "graph/sum_order.h"
 #include "schedule/axis_map.h"
 
 namespace suture {
@@ -80,7 +80,7 @@ void apply_order(Nest& nest, const std::vector<std::vector<int>>& groups, size_t
     access->strides = std::move(strides);
   }
   for (Expr& expr : nest.exprs)
-    if (expr.kind == Expr::Kind::kAxis) expr.axis = new_axis[expr.axis];  // -1: extent 1, the index is 0
+    if (expr.kind == Expr::Kind::kAxis && expr.axis >= 0) expr.axis = new_axis[expr.axis];
   const std::vector<bool> reduced = reduced_axes(nest);
   for (Reduction& reduction : nest.reductions) {
     reduction.axes.clear();

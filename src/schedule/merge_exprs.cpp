@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "loop/conditions.h"
+
 namespace suture {
 namespace {
 
@@ -33,8 +35,7 @@ class Merger {
       for (ExprId& operand : expr.operands) operand = moved[operand];
       if (expr.kind == Expr::Kind::kReduced) expr.reduction += first_reduction;
       if (map && expr.kind == Expr::Kind::kLoad) expr.access = map->apply(expr.access);
-      if (map && expr.kind == Expr::Kind::kAxis && map->target[expr.axis] >= 0)
-        expr.axis = map->target[expr.axis];
+      if (map && expr.kind == Expr::Kind::kAxis && expr.axis >= 0) expr.axis = map->target[expr.axis];
       moved.push_back(add(std::move(expr), earlier));
     }
     for (const Reduction& original : from.reductions) append_reduction(original, map, moved);
@@ -95,7 +96,7 @@ void prune_exprs(Nest& nest) {
   for (const Reduction& reduction : nest.reductions) needed[reduction.value] = true;
   for (const Store& store : nest.stores) needed[store.value] = true;
   for (size_t i = nest.exprs.size(); i-- > 0;)
-    if (needed[i])
+    if (needed[i] = needed[i] || can_signal(nest, nest.exprs[i]); needed[i])
       for (ExprId operand : nest.exprs[i].operands) needed[operand] = true;
   std::vector<ExprId> moved(nest.exprs.size(), -1);
   std::vector<Expr> kept;

@@ -9,7 +9,7 @@ namespace suture {
 
 Nest merge_exprs(const Nest& producer, const Nest& consumer, bool producer_is_guest, bool guest_at_kept_level,
                  const AxisMap& map);
-// Drops expressions that no store and no reduction needs.
+// Drops expressions that no store and no reduction needs and that cannot signal.
 void prune_exprs(Nest& nest);
 
 }  // namespace suture

@@ -19,11 +19,10 @@ std::set<BufferId> read_buffers(const std::vector<Statement>& statements, const 
   return read;
 }
 
-// A temporary that had readers, all of which now get the value handed over, is not stored. One that never had
-// a reader stays: its computation may signal a condition. Row sums accumulate in their buffer, so they keep
+// A temporary that nobody reads from memory is not stored: its readers get the value handed over, or it never had any
+// (then what may signal is still computed, see codegen/conditions.h). Row sums accumulate in their buffer, so they keep
 // it.
 void drop_dead_stores(std::vector<Statement>& statements, const LoopProgram& program) {
-  const std::set<BufferId> read_before = read_buffers(program.statements, program);
   const std::set<BufferId> read_now = read_buffers(statements, program);
   std::set<BufferId> returned;
   for (BufferId output : program.outputs) returned.insert(root_buffer(program.buffers, output));
@@ -35,7 +34,7 @@ void drop_dead_stores(std::vector<Statement>& statements, const LoopProgram& pro
       const BufferId id = store.access.buffer;
       if (program.buffers[id].kind != Buffer::Kind::kTemp || returned.count(id)) return false;
       if (in_memory && store.after_reduction) return false;
-      return read_before.count(id) > 0 && read_now.count(id) == 0;
+      return read_now.count(id) == 0;
     });
     prune_exprs(*nest);
   }
@@ -81,7 +80,7 @@ Result<Schedule> plan_schedule(const LoopProgram& program, const Graph& graph,
     }
     KernelGroup group;
     group.nest = std::move(std::get<Nest>(statement));
-    if (group.nest.stores.empty()) continue;
+    if (group.nest.stores.empty() && group.nest.exprs.empty()) continue;
     std::sort(group.nest.nodes.begin(), group.nest.nodes.end());
     order_loops(group.nest, program.env);
     group.ops = op_names(group.nest, graph);

@@ -91,41 +91,47 @@ SUTURE_INLINE double op_rad2deg(double a) { return a * (180.0 / 3.14159265358979
 SUTURE_INLINE float op_rad2deg(float a) { return a * (180.0f / 3.14159265358979323846f); }
 
 // --- minimum, maximum
-// ------------------------------------------------------------------------------------------------------- A
-// NaN wins (the first of two); of equal values, hence of zeros of both signs, the second wins, as in NumPy's
-// vector loops.
+// A NaN wins (the first of two); of equal values, hence of zeros of both signs, the second wins, as in NumPy's vector
+// loops.
+template <class T>
+SUTURE_INLINE T if_nan(T tested, T then, T otherwise) {
+  if constexpr (is_float<T>)
+    return tested != tested ? then : otherwise;
+  else
+    return otherwise;
+}
 template <class T>
 SUTURE_INLINE T op_maximum(T a, T b) {
-  const T larger = a > b ? a : b;
-  if constexpr (is_float<T>)
-    return a != a ? a : larger;
-  else
-    return larger;
+  return if_nan(a, a, a > b ? a : b);
 }
 template <class T>
 SUTURE_INLINE T op_minimum(T a, T b) {
-  const T smaller = a < b ? a : b;
-  if constexpr (is_float<T>)
-    return a != a ? a : smaller;
-  else
-    return smaller;
+  return if_nan(a, a, a < b ? a : b);
 }
-// A NaN loses.
+// A NaN loses. NumPy's loops, and within one array their vector part and their rest, differ in which zero they prefer.
 template <class T>
 SUTURE_INLINE T op_fmax(T a, T b) {
-  const T larger = a > b ? a : b;
-  if constexpr (is_float<T>)
-    return b != b ? a : larger;
-  else
-    return larger;
+  static_assert(!is_float<T>, "the floating form has a status");
+  return a > b ? a : b;
 }
 template <class T>
 SUTURE_INLINE T op_fmin(T a, T b) {
-  const T smaller = a < b ? a : b;
-  if constexpr (is_float<T>)
-    return b != b ? a : smaller;
-  else
-    return smaller;
+  static_assert(!is_float<T>, "the floating form has a status");
+  return a < b ? a : b;
+}
+template <class T>
+SUTURE_INLINE uint32_t zeros_of_both_signs(T a, T b) {
+  return (a == b) & (op_bits(a) != op_bits(b)) ? kStatusBuildDependent : 0;
+}
+template <class T>
+SUTURE_INLINE T op_fmax(T a, T b, uint32_t& status) {
+  status |= zeros_of_both_signs(a, b);
+  return if_nan(b, a, a > b ? a : b);
+}
+template <class T>
+SUTURE_INLINE T op_fmin(T a, T b, uint32_t& status) {
+  status |= zeros_of_both_signs(a, b);
+  return if_nan(b, a, a < b ? a : b);
 }
 
 // --- logic, bits, predicates -------------------------------------------------------------------------------

@@ -15,10 +15,12 @@ SUTURE_INLINE F op_pow(F x, F y) {
   return vm_pow(x, y);
 }
 
-// Equal operands first: infinities of one sign would give inf - inf.
+// Equal operands first: infinities of one sign would give inf - inf. NumPy compares NaN as its compiler likes, and may
+// report that.
 template <class F>
-SUTURE_INLINE F vm_logaddexp(F x, F y) {
+SUTURE_INLINE F vm_logaddexp(F x, F y, uint32_t& status) {
   const F difference = x == y ? F(0) : x - y;
+  status |= difference != difference ? kStatusBuildDependent : 0;
   const F larger = difference > 0 ? x : y;
   const F sum = larger + vm_log1p(vm_exp(-op_abs(difference)));
   return x == y ? x + F(0.693147180559945309417) : difference != difference ? difference : sum;

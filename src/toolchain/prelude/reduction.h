@@ -2,7 +2,7 @@
 // array (a plain loop that vectorises) and hands the block to one of these; a sum of contiguous memory passes
 // the memory itself.
 //
-// Sums of floats follow NumPy's pairwise order exactly (src/loop/sum_order.h): the eight accumulators of a
+// Sums of floats follow NumPy's pairwise order exactly (src/graph/sum_order.h): the eight accumulators of a
 // block are the lanes of one vector, and PairwiseTree walks the blocks of the recursion from left to right.
 // Nothing is reassociated.
 
@@ -125,9 +125,13 @@ SUTURE_INLINE T reduce_prod(T total, const T* x, int64_t n) {
   return total;
 }
 
-// NaN wins: a lane that holds one never changes again.
-template <class T>
-SUTURE_INLINE T reduce_max(T best, const T* x, int64_t n) {
+// The larger, or the smaller, of two. NaN wins: a lane that holds one never changes again.
+template <bool kLarger, class T>
+SUTURE_INLINE T extreme(T a, T b) {
+  return kLarger ? op_maximum(a, b) : op_minimum(a, b);
+}
+template <bool kLarger, class T>
+SUTURE_INLINE T reduce_extreme(T best, const T* x, int64_t n) {
   int64_t k = 0;
   if constexpr (is_float<T>) {
     if (n >= 16) {
@@ -136,31 +140,48 @@ SUTURE_INLINE T reduce_max(T best, const T* x, int64_t n) {
       __builtin_memcpy(&r, x, sizeof r);
       for (k = 8; k + 8 <= n; k += 8) {
         __builtin_memcpy(&v, x + k, sizeof v);
-        r = ((r >= v) | (r != r)) ? r : v;
+        r = ((kLarger ? r >= v : r <= v) | (r != r)) ? r : v;
       }
-      for (int lane = 0; lane < 8; ++lane) best = op_maximum(best, T(r[lane]));
+      for (int lane = 0; lane < 8; ++lane) best = extreme<kLarger>(best, T(r[lane]));
     }
   }
-  for (; k < n; ++k) best = op_maximum(best, x[k]);
+  for (; k < n; ++k) best = extreme<kLarger>(best, x[k]);
+  return best;
+}
+// Which of several zeros wins depends on how NumPy was built, as for op_fmax. `zeros` collects the signs of those that
+// can win: bit 0 for 0.0, bit 1 for -0.0.
+template <class T>
+SUTURE_INLINE uint32_t zero_sign(T x) {
+  return x == 0 ? (op_signbit(x) ? 2 : 1) : 0;
+}
+template <class T>
+SUTURE_INLINE T note_zeros(T before, T best, const T* x, int64_t n, uint32_t& zeros) {
+  if (best == 0) {
+    uint32_t seen = zero_sign(before);
+    for (int64_t k = 0; k < n; ++k) seen |= zero_sign(x[k]);
+    zeros |= seen;
+  }
   return best;
 }
 template <class T>
+SUTURE_INLINE T reduce_max(T best, const T* x, int64_t n, uint32_t& zeros) {
+  return note_zeros(best, reduce_extreme<true>(best, x, n), x, n, zeros);
+}
+template <class T>
+SUTURE_INLINE T reduce_min(T best, const T* x, int64_t n, uint32_t& zeros) {
+  return note_zeros(best, reduce_extreme<false>(best, x, n), x, n, zeros);
+}
+template <class T>
+SUTURE_INLINE uint32_t zeros_status(T best, uint32_t zeros) {
+  return best == 0 && zeros == 3 ? kStatusBuildDependent : 0;
+}
+template <class T>
+SUTURE_INLINE T reduce_max(T best, const T* x, int64_t n) {
+  return reduce_extreme<true>(best, x, n);
+}
+template <class T>
 SUTURE_INLINE T reduce_min(T best, const T* x, int64_t n) {
-  int64_t k = 0;
-  if constexpr (is_float<T>) {
-    if (n >= 16) {
-      using Lanes = typename eight_lanes<T>::type;
-      Lanes r, v;
-      __builtin_memcpy(&r, x, sizeof r);
-      for (k = 8; k + 8 <= n; k += 8) {
-        __builtin_memcpy(&v, x + k, sizeof v);
-        r = ((r <= v) | (r != r)) ? r : v;
-      }
-      for (int lane = 0; lane < 8; ++lane) best = op_minimum(best, T(r[lane]));
-    }
-  }
-  for (; k < n; ++k) best = op_minimum(best, x[k]);
-  return best;
+  return reduce_extreme<false>(best, x, n);
 }
 template <class T>
 SUTURE_INLINE bool reduce_any(bool found, const T* x, int64_t n) {
@@ -175,23 +196,21 @@ SUTURE_INLINE bool reduce_all(bool holds, const T* x, int64_t n) {
 
 // First occurrence; the first NaN wins and stays. `begin` is the index of x[0]. The block is searched only
 // when it improves on the best so far.
-template <class T>
-SUTURE_INLINE void reduce_argmax(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
+template <bool kLarger, class T>
+SUTURE_INLINE void locate_extreme(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
   if (best != best) return;
-  const T top = reduce_max(best, x, n);
-  if (top == best) return;
+  const T found = reduce_extreme<kLarger>(best, x, n);
+  if (found == best) return;
   int64_t k = 0;
-  while (!(x[k] == top || (top != top && x[k] != x[k]))) ++k;
-  best = top;
+  while (!(x[k] == found || (found != found && x[k] != x[k]))) ++k;
+  best = found;
   index = begin + k;
 }
 template <class T>
+SUTURE_INLINE void reduce_argmax(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
+  locate_extreme<true>(best, index, x, n, begin);
+}
+template <class T>
 SUTURE_INLINE void reduce_argmin(T& best, int64_t& index, const T* x, int64_t n, int64_t begin) {
-  if (best != best) return;
-  const T bottom = reduce_min(best, x, n);
-  if (bottom == best) return;
-  int64_t k = 0;
-  while (!(x[k] == bottom || (bottom != bottom && x[k] != x[k]))) ++k;
-  best = bottom;
-  index = begin + k;
+  locate_extreme<false>(best, index, x, n, begin);
 }

@@ -25,7 +25,8 @@ enum : uint32_t {
   kStatusIntOverflow = 2,
   kStatusIntPower = 4,
   kStatusBadCast = 8,
-  kStatusPyError = 16
+  kStatusPyError = 16,
+  kStatusBuildDependent = 32
 };
 
 template <bool B, class T, class F>
@@ -76,17 +77,24 @@ using wrap_t = typename type_info<T>::wrap_type;
 template <class T>
 constexpr T lowest_int = is_signed<T> ? T(wrap_t<T>(1) << (type_info<T>::bits - 1)) : T(0);
 
-// The value, hidden from constant folding: operations on it really execute and set their flags.
+// Operations whose floating-point flags count although their value does not (src/codegen/conditions.h).
+// The value, about which the compiler knows nothing any more. No loop with it inside vectorises.
+SUTURE_INLINE uint64_t opaque(uint64_t x) {
+  asm("" : "+r"(x));
+  return x;
+}
 SUTURE_INLINE double opaque(double x) {
   asm("" : "+x"(x));
   return x;
 }
-SUTURE_INLINE float opaque(float x) {
-  asm("" : "+x"(x));
-  return x;
+SUTURE_INLINE uint64_t op_bits(double x) { return __builtin_bit_cast(uint64_t, x); }
+SUTURE_INLINE uint32_t op_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
+// The value itself, since `nothing` is opaque(0); loops with it vectorise.
+SUTURE_INLINE double op_hide(double x, uint64_t nothing) {
+  return __builtin_bit_cast(double, op_bits(x) | nothing);
 }
-template <class T>
-SUTURE_INLINE T opaque(T x) {
-  asm("" : "+r"(x));
-  return x;
+SUTURE_INLINE float op_hide(float x, uint64_t nothing) {
+  return __builtin_bit_cast(float, op_bits(x) | uint32_t(nothing));
 }
+// Everything that `bits` was made of is computed.
+SUTURE_INLINE void op_use(uint64_t bits) { asm volatile("" : : "r"(bits)); }

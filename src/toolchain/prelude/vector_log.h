@@ -130,11 +130,17 @@ SUTURE_INLINE vd log_with_root(vd a, double sign) {
   l.k = l.k + select(large, 1.0, 0.0);
   return natural_log(l);
 }
+// x itself where it is tiny, with the underflow that a subnormal result is for the C library.
+SUTURE_INLINE vd tiny_or_itself(vd x, vd magnitude) {
+  const vd tiny = select(magnitude < 0x1p-28, x, 0.0);
+  return select(magnitude < 0x1p-28, vcopysign(vfma(tiny, -0x1p-60, tiny), x), x);
+}
 template <precision>
 SUTURE_INLINE vd asinh_of(vd x) {
   const vd magnitude = vabs(x);
   const vi usual = (magnitude >= 0x1p-28) & (magnitude < __builtin_inf());
-  return select(usual, vcopysign(log_with_root(select(usual, magnitude, 1.0), 1.0), x), x);
+  return select(usual, vcopysign(log_with_root(select(usual, magnitude, 1.0), 1.0), x),
+                tiny_or_itself(x, magnitude));
 }
 template <precision>
 SUTURE_INLINE vd acosh_of(vd x) {
@@ -151,7 +157,8 @@ SUTURE_INLINE vd atanh_of(vd x) {
   const vd a = select(usual, magnitude, 0.0);
   const double_double top = fast_two_sum(1.0, a), bottom = fast_two_sum(1.0, -a);
   const double_double u = divide(top, bottom);
-  vd result = select(usual, vcopysign(0.5 * natural_log(log_reduced<kExact>(u.hi, u.lo)), x), x);
+  vd result = select(usual, vcopysign(0.5 * natural_log(log_reduced<kExact>(u.hi, u.lo)), x),
+                     tiny_or_itself(x, magnitude));
   const vi outside = magnitude >= 1.0;
   if (__builtin_expect(any(outside), 0)) result = patch(result, x, outside, atanh);
   return result;

@@ -110,7 +110,10 @@ SUTURE_INLINE vd pow_of(vd x, vd y) {
     magnitude = precise_power(base, exponent);
   magnitude = select(zero, 0.0, magnitude);
   vd result = select(odd & (bits_of(x) < 0), -magnitude, magnitude);
-  if (__builtin_expect(any(lnot(usual)), 0)) result = patch2(result, x, y, lnot(usual), pow);
+  vi rare = lnot(usual);
+  // The C library reports the underflow of every subnormal power, even when it is exact.
+  if constexpr (P == kExact) rare = rare | ((magnitude < 0x1p-1022) & lnot(zero));
+  if (__builtin_expect(any(rare), 0)) result = patch2(result, x, y, rare, pow);
   return result;
 }
 

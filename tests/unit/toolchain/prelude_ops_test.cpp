@@ -98,9 +98,16 @@ TEST_P(Prelude, MaximumPropagatesNanAndTakesTheSecondOfEqualZeros) {
                          {{1, 2, 2}, {kNan, 1, kNan}, {1, kNan, kNan}, {0.0, -0.0, -0.0}, {-0.0, 0.0, 0.0}});
   expect<double, double>("op_minimum(a, b)",
                          {{1, 2, 1}, {kNan, 1, kNan}, {1, kNan, kNan}, {0.0, -0.0, -0.0}, {-0.0, 0.0, 0.0}});
-  expect<double, double>("op_fmax(a, b)", {{1, 2, 2}, {kNan, 1, 1}, {1, kNan, 1}, {kNan, kNan, kNan}});
-  expect<double, double>("op_fmin(a, b)", {{1, 2, 1}, {kNan, 1, 1}, {1, kNan, 1}, {kNan, kNan, kNan}});
   expect<uint64_t, uint64_t>("op_maximum(a, b)", {{UINT64_MAX, 1, UINT64_MAX}});
+}
+
+TEST_P(Prelude, FmaxPrefersNumbersAndReportsZerosOfBothSigns) {
+  expect<double, double>("op_fmax(a, b, status)",
+                         {{1, 2, 2}, {kNan, 1, 1}, {1, kNan, 1}, {kNan, kNan, kNan}, {0.0, 0.0, 0.0}});
+  expect<double, double>("op_fmin(a, b, status)",
+                         {{1, 2, 1}, {kNan, 1, 1}, {1, kNan, 1}, {kNan, kNan, kNan}, {-0.0, -0.0, -0.0}});
+  expect<float, float>("op_fmin(a, b, status)", {{0.0f, -0.0f, -0.0f, SUTURE_KERNEL_BUILD_DEPENDENT}});
+  expect<double, double>("op_fmax(a, b, status)", {{-0.0, 0.0, 0.0, SUTURE_KERNEL_BUILD_DEPENDENT}});
 }
 
 TEST_P(Prelude, IntegerFloorDivisionRoundsDownAndReportsZeroAndOverflow) {
