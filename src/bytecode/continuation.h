@@ -71,14 +71,16 @@ struct IterationFunction {
       exit_stack;  // per exit: stack values above those at the header (a return value, a __exit__)
   int returned_stack =
       0;  // leading elements of the result: the largest of exit_stack; unused ones hold the marker
+  // The exit by which an exception comes back that the region around the loop handles, as the only stack
+  // value: the handler may want locals that the iteration has written. 0: exceptions leave the function.
+  int exception_exit = 0;
   std::vector<int> maybe_unbound_in;   // locals_in that the caller may have to fill with the marker
   std::vector<int> maybe_unbound_out;  // locals_out that may come back as the marker
   std::vector<AddedConstant> added_constants;
 };
 struct LoopRegion;
 // Error kUnsupported when the loop's shape is not handled. The stack at an exit is the stack at the loop
-// header (with the iterator of a for loop on top), then the exit's own values. Exceptions leave the function:
-// a try around the loop is the caller's affair.
+// header (with the iterator of a for loop on top), then the exit's own values.
 // `passed_cells`: cell variables whose parameter is the cell itself. All others must not be assigned in the
 // loop.
 Result<IterationFunction> make_iteration_function(const Function& original, const LoopRegion& loop,

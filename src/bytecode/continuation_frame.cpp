@@ -42,11 +42,13 @@ std::string needs_own_frame(const Function& function) {
   if (function.code.flags & kGenerators) return "is a generator or coroutine";
   if (!(function.code.flags & kOptimized)) return "is not a function body";
   for (const Instruction& i : function.instructions) {
-    if (i.opcode != Opcode::LOAD_GLOBAL) continue;
-    const std::string& name = function.code.names[static_cast<size_t>(i.arg >> 1)];
-    for (const char* reader : {"locals", "vars", "dir", "eval", "exec", "super"}) {
-      if (name == reader) return fmt::format("uses {}, which may look at its frame", name);
-    }
+    const bool global = i.opcode == Opcode::LOAD_GLOBAL;
+    if (!global && i.opcode != Opcode::LOAD_METHOD && i.opcode != Opcode::LOAD_ATTR) continue;
+    const std::string& name = function.code.names[static_cast<size_t>(global ? i.arg >> 1 : i.arg)];
+    bool reads = name == "_getframe" || name == "currentframe";
+    for (const char* reader : {"locals", "vars", "dir", "eval", "exec", "super"})
+      reads = reads || (global && name == reader);
+    if (reads) return fmt::format("uses {}, which may look at its frame", name);
   }
   return "";
 }
@@ -178,16 +180,16 @@ CodeBuilder::Region ContinuationFrame::region_for(const ExceptionRegion& region,
   return regions_.back().second;
 }
 
-void ContinuationFrame::copy_kept(const Redirect& redirect, const std::function<bool(int)>& drops_region,
-                                  int depth_shift) {
+void ContinuationFrame::copy_kept(const Redirect& redirect, const RegionOf& region_of, int depth_shift) {
   const int count = static_cast<int>(original_.instructions.size());
   for (int i = 0; i < count; ++i) {
     if (!keep_[static_cast<size_t>(i)]) continue;
     const Instruction& instruction = original_.instructions[static_cast<size_t>(i)];
     const ExceptionRegion* region = original_.region_at(i);
     builder_.bind(label(i));
-    builder_.set_region(region != nullptr && !drops_region(i) ? region_for(*region, depth_shift)
-                                                              : CodeBuilder::kNoRegion);
+    const auto other = region_of(i);
+    const auto none = CodeBuilder::kNoRegion;
+    builder_.set_region(other ? *other : region != nullptr ? region_for(*region, depth_shift) : none);
     builder_.copy(renumbered(instruction), instruction.target >= 0 ? edge(redirect, instruction.target) : -1);
     builder_.set_region(CodeBuilder::kNoRegion);
     // Falling through leads to the next kept instruction only when that is the original's next and not

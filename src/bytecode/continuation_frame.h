@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ class ContinuationFrame {
   void push_int(int64_t number);
   // Where a kept instruction's edge to `target` goes instead of the copy of `target`; -1: to the copy.
   using Redirect = std::function<CodeBuilder::Label(int target)>;
-  void copy_kept(const Redirect& redirect, const std::function<bool(int)>& drops_region, int depth_shift);
+  // The region of a kept instruction, when it is not the copy of its own (kNoRegion: none).
+  using RegionOf = std::function<std::optional<CodeBuilder::Region>(int index)>;
+  void copy_kept(const Redirect& redirect, const RegionOf& region_of, int depth_shift);
 
   int slot(int local) const { return slot_[static_cast<size_t>(local)]; }
   CodeBuilder& code() { return builder_; }

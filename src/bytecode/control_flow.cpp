@@ -108,6 +108,27 @@ int stack_size(const Function& function, const std::vector<int>& depths) {
   return largest;
 }
 
+namespace {
+
+// What only moves values, or the active exception, and so never takes the edge to its handler.
+bool never_raises(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::NOP:
+    case Opcode::COPY:
+    case Opcode::SWAP:
+    case Opcode::POP_TOP:
+    case Opcode::PUSH_NULL:
+    case Opcode::LOAD_CONST:
+    case Opcode::STORE_FAST:
+    case Opcode::JUMP_FORWARD:
+    case Opcode::PUSH_EXC_INFO:
+    case Opcode::POP_EXCEPT: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 std::vector<int> handler_depths(const Function& function) {
   std::vector<int> depths(function.instructions.size(), -1);
   std::vector<int> work;
@@ -129,11 +150,13 @@ std::vector<int> handler_depths(const Function& function) {
       depth = std::min(depth + 1, kDeepest);
     if (function.instructions[static_cast<size_t>(index)].opcode == Opcode::POP_EXCEPT)
       depth = std::max(0, depth - 1);
+    const Instruction& instruction = function.instructions[static_cast<size_t>(index)];
     for (int next : successors(function, index)) {
+      const bool follows = next == index + 1 && !ends_block(instruction.opcode);
       // A handler of a handler region still runs inside the outer handler.
-      if (region == nullptr || next != region->target || next == index + 1)
+      if (region == nullptr || next != region->target || follows || next == instruction.target)
         reach(next, depth);
-      else
+      else if (!never_raises(instruction.opcode))
         reach(next, depths[static_cast<size_t>(index)]);
     }
   }

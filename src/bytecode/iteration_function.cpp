@@ -132,6 +132,10 @@ class IterationMaker {
       out_.returned_stack = std::max(out_.returned_stack, out_.exit_stack.back());
     }
     out_.exits = exits_;
+    if (around_ != nullptr) {
+      out_.exception_exit = static_cast<int>(exits_.size()) + 1;
+      out_.returned_stack = std::max(out_.returned_stack, 1);
+    }
     return ok_status();
   }
 
@@ -159,17 +163,25 @@ class IterationMaker {
         if (is_plain(local) && !bound[local]) out_.maybe_unbound_in.push_back(id);
         bound_at_start[local] = bound[local] || !is_plain(local);
       }
-      bool leaves = live[static_cast<size_t>(loop_.header)][local];
-      for (int exit : exits_) leaves = leaves || live[static_cast<size_t>(exit)][local];
+      bool leaves = false;
+      for (int end : ends()) leaves = leaves || live[static_cast<size_t>(end)][local];
       if (leaves && written[local] && is_plain(local)) out_.locals_out.push_back(id);
     }
     bound_ = bound_locals(original_, start_, bound_at_start);
     for (int local : out_.locals_out) {
-      bool certain = bound_[static_cast<size_t>(loop_.header)][static_cast<size_t>(local)];
-      for (int exit : exits_)
-        certain = certain && bound_[static_cast<size_t>(exit)][static_cast<size_t>(local)];
+      bool certain = true;
+      for (int end : ends())
+        certain = certain && bound_[static_cast<size_t>(end)][static_cast<size_t>(local)];
       if (!certain) out_.maybe_unbound_out.push_back(local);
     }
+  }
+
+  // Where the code goes on after the function: the next iteration, the exits, the handler around the loop.
+  std::vector<int> ends() const {
+    std::vector<int> all = exits_;
+    all.push_back(loop_.header);
+    if (around_ != nullptr) all.push_back(around_->target);
+    return all;
   }
 
   int parameter_count() const {
@@ -197,14 +209,22 @@ class IterationMaker {
   void copy_body() {
     next_ = frame_->code().new_label();
     for (int exit : exits_) exit_labels_[exit] = frame_->code().new_label();
-    frame_->copy_kept([this](int target) { return redirect(target); },
-                      [this](int index) { return in_region_around(index); }, base_);
+    const auto raised = frame_->code().new_label();
+    const auto around =
+        around_ == nullptr ? CodeBuilder::kNoRegion : frame_->code().new_region(raised, 0, false);
+    const auto region_of = [&](int index) {
+      return in_region_around(index) ? std::optional<CodeBuilder::Region>(around) : std::nullopt;
+    };
+    frame_->copy_kept([this](int target) { return redirect(target); }, region_of, base_);
     frame_->code().bind(next_);
-    emit_exit(0, loop_.header);
+    emit_exit(0, loop_.header, 0);
     for (size_t k = 0; k < exits_.size(); ++k) {
       frame_->code().bind(exit_labels_[exits_[k]]);
-      emit_exit(static_cast<int>(k) + 1, exits_[k]);
+      emit_exit(static_cast<int>(k) + 1, exits_[k], out_.exit_stack[k]);
     }
+    if (around_ == nullptr) return;
+    frame_->code().bind(raised);
+    emit_exit(out_.exception_exit, around_->target, 1);
   }
 
   CodeBuilder::Label redirect(int target) const {
@@ -214,9 +234,8 @@ class IterationMaker {
   }
 
   // On the stack: the exit's own values.
-  void emit_exit(int number, int target) {
+  void emit_exit(int number, int target, int depth) {
     frame_->code().set_position(at(target));
-    int depth = number == 0 ? 0 : out_.exit_stack[static_cast<size_t>(number) - 1];
     for (; depth < out_.returned_stack; ++depth) frame_->push_marker();
     frame_->push_int(number);
     ++depth;

@@ -62,7 +62,7 @@ Result<ResumeFunction> make_resume_function(const Function& original, int at,
       frame.code().emit(Opcode::LOAD_FAST, parameter++);
   }
   if (!starts_there) frame.code().jump(Opcode::JUMP_FORWARD, frame.label(at));
-  frame.copy_kept([](int) { return -1; }, [](int) { return false; }, 0);
+  frame.copy_kept([](int) { return -1; }, [](int) { return std::nullopt; }, 0);
   SUTURE_TRY(function, frame.code().finish());
   out.function = std::move(function);
   out.added_constants = frame.take_constants();

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include "capture/folding.h"
+#include "capture/frame_readers.h"
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
 #include "capture/operations.h"
 #include "cpython/discard_error.h"
 #include "cpython/jit_callable.h"
+#include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 
 namespace suture {
@@ -98,8 +100,28 @@ bool is_namedtuple_class(PyView o) {
          PyDict_GetItemString(type->tp_dict, "_fields");
 }
 
+// np.errstate(...) with constants: made once here to see that it can be made, and again where it is entered.
+Outcome call_errstate(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
+  if (!args.positional.empty()) return unknown_call(state, callable);
+  PyView type = as_constant(callable)->object.get();
+  PyRef keyword = PyRef::steal(PyDict_New()), none = PyRef::steal(PyTuple_New(0));
+  auto context = std::make_shared<ContextValue>(PyRef::borrow(type));
+  for (const auto& [name, value] : args.keyword) {
+    PyRef object = state.python_constant(value);
+    if (!object || !is_plain_immutable(object.get())) return unknown_call(state, callable);
+    if (PyDict_SetItemString(keyword.get(), name.c_str(), object.get()) < 0) return Error::python("capture");
+    context->keyword.emplace_back(name, value);
+  }
+  PyRef made = PyRef::steal(PyObject_Call(type, none.get(), keyword.get()));
+  if (made) return ValueRef(std::move(context));
+  const std::string text = pending_exception_text();
+  discard_error();
+  return state.make_break(BreakReason::kWouldRaise, {text});
+}
+
 Outcome call_constant(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
   PyView o = as_constant(callable)->object.get();
+  if (o == numpy_object("errstate")) return call_errstate(state, callable, args);
   if (is_numpy_callable(o)) {
     SUTURE_CAPTURE_VOID(state.materialize(args));
     return call_numpy(state, o, args, numpy_spelling(o));
@@ -127,9 +149,15 @@ Outcome call_partial(CaptureState& state, const PartialValue& partial, const Cal
   return call(state, partial.function, all);
 }
 
-}  // namespace
+std::optional<Break> frame_break(CaptureState& state, const ValueRef& callable, PyView object,
+                                 const CallArguments& args) {
+  const FrameUse use = frame_use(object, args.positional.size());
+  if (use == FrameUse::kNone) return std::nullopt;
+  return state.make_break(use == FrameUse::kContents ? BreakReason::kReadsFrame : BreakReason::kReadsStack,
+                          {spelled(state, callable)});
+}
 
-Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
+Outcome call_by_kind(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
   switch (callable->kind) {
     case ValueKind::kFunction: return call_function(state, callable, args);
     case ValueKind::kBoundMethod: {
@@ -156,6 +184,19 @@ Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments&
     }
     default: return unknown_call(state, callable);
   }
+}
+
+}  // namespace
+
+Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
+  if (auto* constant = as_constant(callable))
+    if (auto reason = frame_break(state, callable, constant->object.get(), args)) return *std::move(reason);
+  Outcome outcome = call_by_kind(state, callable, args);
+  // A function that was captured to its end reads no frame.
+  auto* function = is_value(outcome) ? nullptr : as_function(callable);
+  if (function && function->function && std::holds_alternative<Break>(outcome))
+    if (auto reason = frame_break(state, callable, function->function.get(), args)) return *std::move(reason);
+  return outcome;
 }
 
 // The real call on real objects: results are those Python gives, exceptions become breaks so that Python

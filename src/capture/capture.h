@@ -68,6 +68,9 @@ struct Capture {
   GuardSet guards;
   std::vector<Recipe> recipes;
   std::vector<SideEffect> side_effects;
+  // When NumPy would warn or raise in the graph, Python has to run the whole frame: handlers, side effects or
+  // functions of other files must see it happen where it happens.
+  bool needs_rerun = false;
   FrameEnd end;
   int attempts = 1;
 };

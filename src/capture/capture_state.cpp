@@ -415,9 +415,12 @@ std::string CaptureState::describe(const ValueRef& value) const {
     return "`" + short_repr(function->function ? function->function.get() : function->code.get(), 60) + "`";
   }
   static constexpr const char* kNames[] = {
-      "an array",  "an int",  "a constant",  "a tuple",     "a list",         "a set",           "a dict",
-      "a slice",   "a range", "an iterator", "a function",  "a bound method", "an array method", "a method",
-      "a partial", "super()", "a cell",      "an instance", "an argument",    "nothing",         "a value"};
+      "an array",        "an int",      "a constant",  "a tuple",
+      "a list",          "a set",       "a dict",      "a slice",
+      "a range",         "an iterator", "a function",  "a bound method",
+      "an array method", "a method",    "a partial",   "a context manager",
+      "super()",         "a cell",      "an instance", "an argument",
+      "nothing",         "a value"};
   return kNames[static_cast<size_t>(value->kind)];
 }
 

@@ -145,6 +145,7 @@ class CaptureState {
   std::vector<ActiveCall> active;
   bool inlining() const { return !active.empty(); }
   bool is_protected = false;  // the running instruction, or a caller's, is inside a try or with
+  bool has_protected_operations = false;
 
   // Side effects on what existed before the frame.
   std::vector<ValueRef> mutated;  // lists, dicts, cells, instances; in order of first write

@@ -9,8 +9,9 @@ namespace suture {
 namespace {
 
 constexpr std::array kReasons = {
-#define SUTURE_BREAK(id, code, station, severity, title, explanation, hint) \
-  BreakReasonInfo{BreakReason::id, #id, code, #station, Severity::severity, title, explanation, hint},
+#define SUTURE_BREAK(id, code, station, severity, scope, title, explanation, hint)     \
+  BreakReasonInfo{BreakReason::id,   #id,   code,        #station, Severity::severity, \
+                  BreakScope::scope, title, explanation, hint},
 #include "capture/breaks.def"
 };
 

@@ -15,10 +15,13 @@ enum class BreakReason : uint8_t {
 #define SUTURE_BREAK(id, ...) id,
 #include "capture/breaks.def"
 };
+// What a skip speaks about: the function, or inputs like these.
+enum class BreakScope : uint8_t { kFunction, kInputs };
 struct BreakReasonInfo {
   BreakReason reason;
   std::string_view enumerator, code, station;
   Severity severity;
+  BreakScope scope;
   std::string_view title, explanation, hint;
 };
 const BreakReasonInfo& info(BreakReason reason);

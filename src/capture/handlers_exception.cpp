@@ -1,6 +1,7 @@
 // Handlers: raising, and blocks that must be left in order.
 #include <fmt/format.h>
 
+#include "capture/source_text.h"
 #include "capture/symbolic_interpreter.h"
 
 namespace suture {
@@ -12,8 +13,11 @@ Flow SymbolicInterpreter::raise_varargs(const Instruction& instruction) {
   return state_.make_break(BreakReason::kException, {what});
 }
 
+// __enter__ and __exit__ are for Python to call: most of what they do is done to be seen by others.
 Flow SymbolicInterpreter::before_with(const Instruction&) {
-  return state_.make_break(BreakReason::kBreakInTry, {});
+  std::string statement = source_line(state_.place());
+  if (statement.empty()) statement = "with " + state_.describe(peek(1));
+  return state_.make_break(BreakReason::kContextManager, {statement});
 }
 
 }  // namespace suture

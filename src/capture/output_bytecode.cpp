@@ -6,6 +6,7 @@
 #include "capture/output_continuation.h"
 #include "capture/output_ends.h"
 #include "capture/output_writer.h"
+#include "cpython/objects.h"
 
 namespace suture {
 namespace {
@@ -86,7 +87,7 @@ Result<OutputCode> emit_output_bytecode(const Capture& capture, PyView original_
   if (!why.empty() && capture.end.kind != FrameEnd::Kind::kReturn)
     return Error::unsupported("output", capture.function.code.qualname + " " + why);
   OutputWriter writer(capture, original_function,
-                      fmt::format("__transformed_code_{}_for_{}", entry, capture.function.code.name));
+                      fmt::format("__transformed_code_{}_for_{}", entry, function_name(original_function)));
   Continuations continuations(writer, make_callable);
   count_uses(writer);
   emit_prologue(writer);

@@ -7,6 +7,8 @@
 //       if graph_out_0: return __resume_at_88_2(n, y)
 //       return __resume_at_98_3(n, y)
 //
+//   These two calls are made by whoever called the transformed function (cpython/tail_call.h).
+//
 // Parameters
 //   The transformed function takes the BOUND arguments of the original, in localsplus order, all
 //   positionally: keyword-only parameters, the *args tuple and the **kwargs dict are ordinary parameters of
@@ -16,7 +18,8 @@
 //   of a code object are invisible to the cycle collector, closure cells are not. The user's globals stay
 //   untouched.
 // Names
-//   __resume_at_<offset>_<n> and __iteration_at_<offset>_<n> depend on the place only, not on the entry: the
+//   Code objects have the name of the user's function, which frames and tracebacks show; the function objects
+//   have ours. __resume_at_<offset>_<n> and __iteration_at_<offset>_<n> depend on the place only, not on the entry: the
 //   same place makes an equal code object again, so a driver can recognise it and keep the callable it
 //   already has.
 // Cell variables

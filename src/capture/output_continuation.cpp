@@ -5,6 +5,7 @@
 #include "bytecode/analysis.h"
 #include "cpython/code_object.h"
 #include "cpython/objects.h"
+#include "cpython/tail_call.h"
 
 namespace suture {
 namespace {
@@ -147,8 +148,7 @@ Result<PyRef> Continuations::make(const Function& function, const std::vector<Ad
   PyView original = writer_.original_function();
   PyRef constants = constants_with(function_code(original), added);
   if (!constants) return Error::python("output");
-  SUTURE_TRY(code, make_code_object(function, constants.get()));
-  SUTURE_TRY(made, make_function(code.get(), original, nullptr));
+  SUTURE_TRY(made, make_named_function(function, constants.get(), original, nullptr));
   names_.push_back(function.code.name);
   return make_callable_(std::move(made), kind);
 }
@@ -181,10 +181,10 @@ Status Continuations::emit(const ContinuationPlan& plan) {
   if (plan.returned) {
     SUTURE_TRY_VOID(push(*plan.returned));
   } else {
-    code.push_null();
+    writer_.push_object(PyRef::borrow(tail_call_marker()), "__tail_call");
     writer_.push_object(plan.resume, plan.resume_name);
     for (const Item& argument : plan.arguments) SUTURE_TRY_VOID(push(argument));
-    code.call(static_cast<int>(plan.arguments.size()));
+    code.emit(Opcode::BUILD_TUPLE, static_cast<int>(plan.arguments.size()) + 2);
   }
   code.emit(Opcode::RETURN_VALUE);
   return ok_status();

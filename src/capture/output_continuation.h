@@ -5,7 +5,7 @@
 //                                 done in place, leading POP_TOP and STORE_FAST are applied to the plan.
 //                                 Otherwise a resume function is made for what is left.
 //   hold(plan)                    evaluates what the plan needs, before Python code can change it
-//   emit(plan)                    return __resume_at_..(..)
+//   emit(plan)                    return __resume_at_..(..), as a tail call (cpython/tail_call.h)
 #pragma once
 
 #include <map>

@@ -7,7 +7,8 @@
 //   return __resume_at_48_4(iterator, y)        # one per exit; two or more are told apart by their number
 //
 // Locals that the loop writes live in their own slots; all others are evaluated before the loop and passed
-// every time.
+// every time. Inside a try or with, an exception of an iteration comes back as one more exit, together with
+// the locals that the handler may read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,23 +89,6 @@ class LoopEmitter {
     SUTURE_TRY(callable,
                continuations_.make(iteration_.function, iteration_.added_constants, FrameKind::kIteration));
     callable_ = std::move(callable);
-    return around_ != nullptr ? check_handler_locals() : ok_status();
-  }
-
-  // An exception leaves the iteration function without its locals, so the handler must not want any that the
-  // loop writes.
-  Status check_handler_locals() const {
-    const std::vector<bool> live = live_locals_at(original_, around_->target);
-    for (size_t i = 0; i < loop_.contains.size(); ++i) {
-      const Instruction& instruction = original_.instructions[i];
-      if (!loop_.contains[i] ||
-          (instruction.opcode != Opcode::STORE_FAST && instruction.opcode != Opcode::DELETE_FAST))
-        continue;
-      if (live[static_cast<size_t>(instruction.arg)])
-        return Error::unsupported(
-            "output", fmt::format("the handler around the loop uses {}, which the loop writes",
-                                  original_.code.local_names[static_cast<size_t>(instruction.arg)]));
-    }
     return ok_status();
   }
 
@@ -133,7 +117,9 @@ class LoopEmitter {
     PyRef constants = code_constants(function_code(writer_.original_function()));
     for (size_t local = 0; local < live.size(); ++local) {
       if (!live[local] || !is_cell(static_cast<int>(local))) continue;
-      bool assigned = holds_cell_at_entry(original_, static_cast<int>(local)) ||
+      // A function that exists already holds the cell: there is no other one to make.
+      const auto item = continuations_.local_item(static_cast<int>(local));
+      bool assigned = (item && item->is_cell) || holds_cell_at_entry(original_, static_cast<int>(local)) ||
                       assigned_by_inner_function(constants.get(), original_.code.local_names[local]);
       for (size_t i = 0; i < reached.size(); ++i) {
         const Instruction& instruction = original_.instructions[i];
@@ -257,7 +243,7 @@ class LoopEmitter {
       writer_.store(item_);
     }
     SUTURE_TRY_VOID(call_iteration());
-    if (!exits_.empty()) {
+    if (leaves()) {
       writer_.load(exit_);
       code_.jump(Opcode::POP_JUMP_FORWARD_IF_TRUE, leave);
     }
@@ -267,26 +253,37 @@ class LoopEmitter {
       code_.bind(exhausted);
       SUTURE_TRY_VOID(continuations_.emit(*exhausted_));
     }
-    if (!exits_.empty()) {
+    if (leaves()) {
       code_.bind(leave);
       SUTURE_TRY_VOID(dispatch());
     }
     return handler_ ? emit_handler(writer_, continuations_, *handler_) : ok_status();
   }
 
+  bool leaves() const { return !exits_.empty() || iteration_.exception_exit > 0; }
+
   Status dispatch() {
-    constexpr int kEqual = 2;
     if (loop_.is_for) code_.emit(Opcode::POP_TOP);
-    for (size_t k = 0; k + 1 < exits_.size(); ++k) {
-      const auto next = code_.new_label();
-      writer_.load(exit_);
-      writer_.push_int(static_cast<int64_t>(k) + 1);
-      code_.emit(Opcode::COMPARE_OP, kEqual);
-      code_.jump(Opcode::POP_JUMP_FORWARD_IF_FALSE, next);
+    for (size_t k = 0; k < exits_.size(); ++k) {
+      const bool last = k + 1 == exits_.size() && iteration_.exception_exit == 0;
+      const auto next = last ? CodeBuilder::Label(-1) : skip_unless_exit(static_cast<int>(k) + 1);
       SUTURE_TRY_VOID(continuations_.emit(exits_[k]));
-      code_.bind(next);
+      if (!last) code_.bind(next);
     }
-    return continuations_.emit(exits_.back());
+    if (iteration_.exception_exit == 0) return ok_status();
+    writer_.load(extra_[0]);
+    writer_.store(handler_->exception_slot);
+    return continuations_.emit(handler_->plan);
+  }
+
+  CodeBuilder::Label skip_unless_exit(int number) {
+    constexpr int kEqual = 2;
+    const auto next = code_.new_label();
+    writer_.load(exit_);
+    writer_.push_int(number);
+    code_.emit(Opcode::COMPARE_OP, kEqual);
+    code_.jump(Opcode::POP_JUMP_FORWARD_IF_FALSE, next);
+    return next;
   }
 
   OutputWriter& writer_;

@@ -186,6 +186,8 @@ Status OutputWriter::build(RecipeId id) {
     case Kind::kCall: {
       code_.push_null();
       for (RecipeId child : r.children) SUTURE_TRY_VOID(push(child));
+      if (r.object && PyTuple_GET_SIZE(r.object.get()) > 0)
+        code_.emit(Opcode::KW_NAMES, add_constant(r.object));
       code_.call(count - 1);
       return ok_status();
     }

@@ -44,6 +44,21 @@ bool is_constant_object(PyView o) {
 
 }  // namespace
 
+Result<PyRef> make_named_function(Function function, PyView constants, PyView like, PyView closure_or_null) {
+  const CodeView ours = function.code;
+  SUTURE_TRY(user, code_view(function_code(like)));
+  function.code.name = user.name;
+  function.code.qualname = user.qualname;
+  SUTURE_TRY(code, make_code_object(function, constants));
+  SUTURE_TRY(made, make_function(code.get(), like, closure_or_null));
+  PyRef name = PyRef::steal(PyUnicode_FromString(ours.name.c_str()));
+  PyRef qualname = PyRef::steal(PyUnicode_FromString(ours.qualname.c_str()));
+  if (!name || !qualname || PyObject_SetAttrString(made.get(), "__name__", name.get()) < 0 ||
+      PyObject_SetAttrString(made.get(), "__qualname__", qualname.get()) < 0)
+    return Error::python("output");
+  return made;
+}
+
 OutputWriter::OutputWriter(const Capture& capture, PyView original_function, const std::string& name)
     : capture_(capture),
       function_(original_function),
@@ -171,9 +186,9 @@ Result<OutputWriter::Made> OutputWriter::finish() {
   if (!tuple || !cells) return Error::python("output");
   for (size_t i = 0; i < constants_.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef(constants_[i]).release());
-  SUTURE_TRY(code, make_code_object(function, tuple.get()));
-  SUTURE_TRY(made, make_function(code.get(), function_, cells.get()));
-  SUTURE_TRY(view, code_view(code.get()));
+  SUTURE_TRY(made, make_named_function(function, tuple.get(), function_, cells.get()));
+  SUTURE_TRY(view, code_view(function_code(made.get())));
+  view.name = function.code.name;
   SUTURE_TRY(listed, decode_function(view));
   return Made{std::move(made), std::move(listed)};
 }

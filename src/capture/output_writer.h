@@ -21,6 +21,11 @@
 
 namespace suture {
 
+// A function over new code, with globals and module of `like`. Frames and tracebacks show the name of the
+// user's function, because it is that function that runs; the function object has the name in `function.code`,
+// for tools.
+Result<PyRef> make_named_function(Function function, PyView constants, PyView like, PyView closure_or_null);
+
 class OutputWriter {
  public:
   OutputWriter(const Capture& capture, PyView original_function, const std::string& name);

@@ -251,6 +251,18 @@ std::optional<RecipeId> RecipeWriter::write_new(const ValueRef& value) {
       parts.insert(parts.end(), partial.positional.begin(), partial.positional.end());
       return children(std::move(recipe), parts);
     }
+    case ValueKind::kContext: {
+      auto& context = static_cast<ContextValue&>(*value);
+      recipe.kind = Recipe::Kind::kCall;
+      recipe.object = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(context.keyword.size())));
+      std::vector<ValueRef> parts = {state_.constant(context.type)};
+      for (const auto& [name, argument] : context.keyword) {
+        PyTuple_SET_ITEM(recipe.object.get(), static_cast<Py_ssize_t>(parts.size()) - 1,
+                         PyUnicode_InternFromString(name.c_str()));
+        parts.push_back(argument);
+      }
+      return children(std::move(recipe), parts);
+    }
     default: return fail(state_.describe(value) + " cannot be made again");
   }
 }

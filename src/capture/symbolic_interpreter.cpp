@@ -81,9 +81,8 @@ Flow SymbolicInterpreter::step() {
   auto ready = resolve_operands(frame_.instruction());
   Flow flow = is_value(ready) ? execute(frame_.instruction()) : Flow(failure_of(std::move(ready)));
   state_.is_protected = outer;
-  // The graph runs outside the try: an exception of NumPy would miss its handler.
-  if (guarded && flow.kind != Flow::Kind::kFailed && operations_in(state_.graph) != before)
-    return state_.make_break(BreakReason::kBreakInTry, {});
+  // The graph runs outside the try: an exception of NumPy has to reach its handler another way.
+  if (guarded && operations_in(state_.graph) != before) state_.has_protected_operations = true;
   if (flow.kind == Flow::Kind::kJump) {
     frame_.ip = flow.target;
   } else if (flow.kind == Flow::Kind::kNext || flow.kind == Flow::Kind::kYield) {

@@ -1,9 +1,8 @@
 // trace_frame: attempts of one capture, each with a plan that knows more.
 //
 //   attempt 1   run until something cannot be captured at instruction i
-//     i in a loop          -> plan: keep the outermost loop around i in Python
-//     array work in a try  -> plan: break before the try; without anything captured before it, the frame is
-//     skipped otherwise            -> plan: break at i (at the start of its call group)
+//     i in a loop  -> plan: keep the outermost loop around i in Python
+//     otherwise    -> plan: break at i (at the start of its call group)
 //   attempt 2   run again; stop BEFORE the planned instruction, with state that nothing half-done touched
 //
 // The run is deterministic, so every attempt reaches the instructions the plan names in the same state.
@@ -13,6 +12,7 @@
 
 #include "bytecode/analysis.h"
 #include "bytecode/continuation.h"
+#include "capture/frame_readers.h"
 #include "capture/side_effects.h"
 #include "capture/symbolic_interpreter.h"
 #include "cpython/code_object.h"
@@ -93,33 +93,36 @@ class FrameTracer {
       const SourceId source = state_.source(SourceKind::kLocal, kNoSource, i, code.local_names[at]);
       frame_.locals[at] = std::make_shared<PendingValue>(state_.input.arguments[at], source);
     }
-    state_.graph.name = code.name;
+    state_.graph.name = function_name(state_.input.function);
   }
 
   // --- restarting ------------------------------------------------------------------------------------------
-  // The array operation, or the call around it, stands inside a try: compiled code would raise outside of it.
-  bool is_in_try(const Break& reason, int at) const {
-    const bool blames_try = reason.reason == BreakReason::kBreakInTry ||
-                            (reason.cause && reason.cause->reason == BreakReason::kBreakInTry);
-    return blames_try && function().region_at(at) != nullptr;
+  bool starts_handler(int at) const {
+    return function().instructions[static_cast<size_t>(at)].opcode == Opcode::PUSH_EXC_INFO;
   }
-
-  // The NOP that CPython leaves for the `try` line, or -1.
-  int before_region(int at) const {
-    while (at > 0 && function().region_at(at)) at = function().region_at(at)->begin - 1;
-    const bool is_try = at > 0 && function().instructions[static_cast<size_t>(at)].opcode == Opcode::NOP;
-    return is_try && !outermost_loop(function(), at) ? at : -1;
+  bool in_handler(int at) const {
+    return starts_handler(at) || handler_depths(function())[static_cast<size_t>(at)] > 0;
+  }
+  // CPython gives the start of a handler no position.
+  UserSpan first_place_from(int at) const {
+    const int count = static_cast<int>(function().instructions.size());
+    while (at + 1 < count && !function().span_at(at).known()) ++at;
+    return function().span_at(at);
+  }
+  std::string handled_text(int at, const Break& reason) const {
+    return starts_handler(at) ? "The place where this part goes on" : "`" + reason.title() + "`";
   }
 
   Attempt amend(int index, Break reason) {
-    int at = group_start(function(), index);
-    auto loop = outermost_loop(function(), at);
-    if (loop && function().region_at(loop->header) && is_in_try(reason, at)) loop.reset();
-    if (!loop && is_in_try(reason, at)) {
-      const int before = before_region(at);
-      if (before < 0) return skip(reason);
-      at = before;
+    const int at = group_start(function(), index);
+    const auto loop = outermost_loop(function(), at);
+    if (in_handler(loop ? loop->header : at)) {
+      Break handled = with_cause(BreakReason::kBreakInTry, {handled_text(at, reason)}, reason);
+      if (starts_handler(at)) handled.where = first_place_from(at);
+      return skip(std::move(handled));
     }
+    const BreakReason root = reason.cause ? reason.cause->reason : reason.reason;
+    if (root == BreakReason::kReadsFrame || (loop && root == BreakReason::kReadsStack)) return skip(reason);
     Restart next{plan_};
     if (loop) {
       const bool own = index == loop->header || reason.reason == BreakReason::kLoopTooLong;
@@ -183,6 +186,8 @@ class FrameTracer {
     } else {
       if (const std::string why = needs_own_frame(function()); !why.empty())
         return cannot_resume("the function " + why);
+      if (const std::string reader = named_frame_reader(state_.input.function); !reader.empty())
+        return skip(state_.make_break(BreakReason::kReadsFrame, {"`" + reader + "`"}));
       capture.end.at = frame_.ip;
       capture.end.reason = *reason_here();
       if (!write_frame(writer, capture.end)) return cannot_resume(writer.failure());
@@ -195,17 +200,25 @@ class FrameTracer {
       capture.input_recipes.push_back(writer.source(placeholder_source(placeholder)));
     guard_shapes();
     capture.call_sites = state_.call_sites();
+    capture.needs_rerun = needs_rerun(capture);
     capture.graph = std::move(state_.graph);
     capture.guards = std::move(state_.guards);
     return capture;
   }
 
-  // Values of which nothing is known, or a try, met before anything was captured: nothing is gained by
-  // splitting the frame.
-  bool gains_nothing(const Break& reason) const {
-    const bool before_try = function().instructions[static_cast<size_t>(frame_.ip)].opcode == Opcode::NOP;
-    return reason.reason == BreakReason::kUnsupportedDtype || reason.reason == BreakReason::kArraySubclass ||
-           before_try;
+  // Values of which nothing is known, met before anything was captured: nothing is gained by splitting the
+  // frame.
+  static bool gains_nothing(const Break& reason) {
+    return reason.reason == BreakReason::kUnsupportedDtype || reason.reason == BreakReason::kArraySubclass;
+  }
+
+  // A replay of the graph alone would miss handlers, run before effects that Python runs first, and blame one
+  // file for all.
+  bool needs_rerun(const Capture& capture) const {
+    const std::string& file = function().code.filename;
+    return state_.has_protected_operations || !capture.side_effects.empty() ||
+           std::any_of(state_.graph.nodes.begin(), state_.graph.nodes.end(),
+                       [&](const Node& n) { return n.where.known() && n.where.file != file; });
   }
 
   bool write_frame(RecipeWriter& writer, FrameEnd& end) {

@@ -221,6 +221,12 @@ std::string short_repr(PyView object, size_t limit) {
 }
 
 PyView function_code(PyView function) noexcept { return PyFunction_GET_CODE(function); }
+std::string function_name(PyView function) {
+  return utf8_or(reinterpret_cast<PyFunctionObject*>(function)->func_name, "?");
+}
+std::string function_qualname(PyView function) {
+  return utf8_or(reinterpret_cast<PyFunctionObject*>(function)->func_qualname, "?");
+}
 PyView function_globals(PyView function) noexcept { return PyFunction_GET_GLOBALS(function); }
 PyView function_closure(PyView function) noexcept { return PyFunction_GET_CLOSURE(function); }
 PyView function_builtins(PyView function) noexcept {

@@ -33,6 +33,8 @@ std::string short_repr(
     PyView object,
     size_t limit = 80);  // runs repr only for exact builtin scalar/str/tuple types; else "<T object>"
 PyView function_code(PyView function) noexcept;
+std::string function_name(PyView function);  // __name__; its code may have another one
+std::string function_qualname(PyView function);
 PyView function_globals(PyView function) noexcept;
 PyView function_closure(PyView function) noexcept;  // tuple of cells or null
 PyView function_builtins(PyView function) noexcept;

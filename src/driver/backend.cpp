@@ -104,6 +104,8 @@ Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler,
   native.symbol_count = static_cast<int>(capture.graph.env.symbols().size());
   native.bindings = input_bindings(capture);
   native.mutates_inputs = capture.graph.mutates_inputs();
+  // A frame that ends with its graph has nothing to lose: the function itself is the most exact replay.
+  native.reruns_frame = capture.needs_rerun || capture.end.kind == FrameEnd::Kind::kReturn;
   native.on_replay = replay_reporter(ctx, capture.graph.name);
   return make_compiled_graph(std::move(native), capture.graph.name);
 }
@@ -116,6 +118,15 @@ Error backend_failure(const CompileContext& ctx) {
   const std::string text = pending_exception_text();
   discard_error();
   return Error::unsupported("backend", text);
+}
+
+// A callable that raises in a frame with handlers or effects: Python runs the frame. What was written into the
+// inputs meanwhile is unknown, so graphs that write are left alone.
+Result<PyRef> make_foreign(const Capture& capture, PyRef callable) {
+  const bool reruns = capture.needs_rerun && !capture.graph.mutates_inputs();
+  PyRef graph = make_compiled_graph(std::move(callable), capture.graph.name, reruns);
+  if (!graph) return Error::python("backend");
+  return graph;
 }
 
 Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, PyRef replay,
@@ -132,7 +143,7 @@ Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, P
         ctx.frame.backend.c_str(), type_name(callable.get()).c_str());
     return backend_failure(ctx);
   }
-  return make_compiled_graph(std::move(callable), capture.graph.name);
+  return make_foreign(capture, std::move(callable));
 }
 
 }  // namespace
@@ -165,11 +176,11 @@ Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler&
     auto timer = phases.start("backend");
     return compile_foreign(capture, input, std::move(replay), compiler, ctx);
   }
-  if (ctx.frame.backend == "eager") return make_compiled_graph(std::move(replay), capture.graph.name);
+  if (ctx.frame.backend == "eager") return make_foreign(capture, std::move(replay));
   if (ctx.frame.backend == "lowered_eager") {
     SUTURE_TRY(lowered, lower_captured(capture, ctx));
     SUTURE_TRY(callable, compiler.hooks.make_interpreter(capture.graph, lowered));
-    return make_compiled_graph(std::move(callable), capture.graph.name);
+    return make_foreign(capture, std::move(callable));
   }
   return compile_native(capture, std::move(replay), compiler, ctx, phases);
 }

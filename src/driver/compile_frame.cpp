@@ -49,19 +49,6 @@ CaptureOptions capture_options(const FrameInput& input, const FrameRecord& frame
   return options;
 }
 
-// Skips that say something about these inputs only: other inputs deserve their own attempt.
-bool depends_on_inputs(BreakReason reason) {
-  switch (reason) {
-    case BreakReason::kNoArrays:
-    case BreakReason::kUnsupportedDtype:
-    case BreakReason::kArraySubclass:
-    case BreakReason::kUnsupportedValue:
-    case BreakReason::kWouldRaise:
-    case BreakReason::kException: return true;
-    default: return false;
-  }
-}
-
 CompileOutcome skip(std::string reason) { return {nullptr, std::move(reason)}; }
 
 // A frame that returns, changes nothing and needs no Python bytecode is run from its recipes.
@@ -170,7 +157,8 @@ Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& fra
     return raise_graph_break(ctx, *capture.end.reason, compiler);
   if (capture.end.kind == FrameEnd::Kind::kSkip) {
     report_skip(ctx, input, *capture.end.reason);
-    if (!depends_on_inputs(capture.end.reason->reason)) return skip(capture.end.reason->title());
+    if (info(capture.end.reason->reason).scope == BreakScope::kFunction)
+      return skip(capture.end.reason->title());
     return eager_entry(std::move(capture), input, frame.compiles++);
   }
 

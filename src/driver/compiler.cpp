@@ -94,7 +94,9 @@ Result<PyRef> known_continuation(FrameRecord& parent, PyView function) {
     const int equal = PyObject_RichCompareBool(continuation.code.get(), code, Py_EQ);
     if (equal < 0) return Error::python("compile");
     PyView callable = weak_target(continuation.callable.get());
-    if (equal && same_cells(function_closure(jit_callable_function(callable)), function_closure(function)))
+    const bool named_alike = function_name(jit_callable_function(callable)) == function_name(function);
+    if (equal && named_alike &&
+        same_cells(function_closure(jit_callable_function(callable)), function_closure(function)))
       return PyRef::borrow(callable);
   }
   return PyRef();
@@ -137,7 +139,7 @@ Result<PyRef> Compiler::compile_callee(PyView function, FrameRecord& frame) {
 Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameRecord> frame) {
   frame->id = next_frame_++;
   if (auto code = code_view(function_code(function)); code.ok()) {
-    frame->function = code->qualname;
+    frame->function = function_qualname(function);
     frame->file = code->filename;
     frame->line = code->first_line;
   }

@@ -25,7 +25,7 @@ struct FunctionPlace {
 FunctionPlace place_of(const FrameInput& input) {
   auto code = code_view(function_code(input.function));
   if (!code.ok()) return {};
-  return {code->qualname, code->filename, code->first_line};
+  return {function_qualname(input.function), code->filename, code->first_line};
 }
 
 Event& with_place(Event& event, const FrameInput& input) {

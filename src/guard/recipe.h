@@ -31,7 +31,8 @@ struct Recipe {
     kCell,      // a new cell with children[0]
     kBoundMethod,  // children: function, self
     kAttribute,    // getattr(children[0], name)
-    kCall,     // children[0](*children[1:]): zip, enumerate, functools.partial and the like, without effects
+    kCall,     // children[0](*children[1:]): zip, enumerate, functools.partial and the like, without effects;
+               // object: a tuple naming the last children, or empty when all are positional
     kNull,     // CPython's internal NULL on the stack
     kUnbound,  // local variable without value
   } kind = Kind::kConstant;

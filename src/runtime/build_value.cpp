@@ -129,7 +129,11 @@ class Builder {
 
   PyRef call(PyView callable, const Recipe& recipe, size_t first) {
     PyRef arguments = tuple(recipe, first);
-    return arguments ? PyRef::steal(PyObject_Call(callable, arguments.get(), nullptr)) : PyRef();
+    if (!arguments) return {};
+    const Py_ssize_t named = recipe.object ? PyTuple_GET_SIZE(recipe.object.get()) : 0;
+    return PyRef::steal(PyObject_Vectorcall(
+        callable, reinterpret_cast<PyTupleObject*>(arguments.get())->ob_item,
+        static_cast<size_t>(PyTuple_GET_SIZE(arguments.get()) - named), recipe.object.get()));
   }
 
   PyRef from_child(const Recipe& recipe, PyObject* (*convert)(PyObject*)) {

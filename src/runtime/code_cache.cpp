@@ -7,6 +7,7 @@
 
 #include "cpython/call_binding.h"
 #include "cpython/objects.h"
+#include "cpython/tail_call.h"
 
 namespace suture {
 
@@ -218,7 +219,8 @@ void CodeCache::skip(std::string reason) {
 PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
   if (!entry.eager_reason.empty()) return run_eagerly(input);
   if (!entry.transformed) return run_graph(entry, input, scratch);
-  return call_with_bound(entry.transformed.get(), input.arguments);
+  PyObject* result = finish_tail_call(call_with_bound(entry.transformed.get(), input.arguments));
+  return result == nullptr && needs_frame_rerun() ? run_eagerly(input) : result;
 }
 
 PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
@@ -244,12 +246,12 @@ PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, Guard
   PyRef foreign;
   if (count < 0) {
     foreign = checked_foreign_outputs(entry, inputs.span());
-    if (!foreign) return nullptr;
+    if (!foreign) return needs_frame_rerun() ? run_eagerly(input) : nullptr;
     results = {reinterpret_cast<PyTupleObject*>(foreign.get())->ob_item,
                static_cast<size_t>(PyTuple_GET_SIZE(foreign.get()))};
   } else if (entry.compiled_graph &&
              !run_compiled_graph(entry.compiled_graph.get(), inputs.span(), outputs.span())) {
-    return nullptr;
+    return needs_frame_rerun() ? run_eagerly(input) : nullptr;
   }
   const BuildContext context{entry.recipes, entry.guards.set().sources, input, scratch.symbols, results,
                              built};

@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 #include "runtime/launcher.h"
 
@@ -17,9 +18,11 @@ struct CompiledGraphObject {
   Launcher* launcher;  // or:
   PyObject* callable;
   RunRecorder* recorder;  // null, but for a run that the debug dump wants to see
+  bool callable_reruns_frame;
 };
 
 PyTypeObject* graph_type = nullptr;  // made once, kept for ever
+PyObject* rerun_type = nullptr;      // the same
 int64_t live_graphs = 0;
 
 CompiledGraphObject* as_graph(PyView object) noexcept {
@@ -100,7 +103,8 @@ PyType_Spec spec = {
 
 bool ready_type() {
   if (graph_type == nullptr) graph_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return graph_type != nullptr;
+  if (rerun_type == nullptr) rerun_type = PyErr_NewException("suture.FrameRerun", nullptr, nullptr);
+  return graph_type != nullptr && rerun_type != nullptr;
 }
 
 PyRef make_object(std::unique_ptr<Launcher> launcher, PyRef callable, const std::string& name) {
@@ -114,6 +118,7 @@ PyRef make_object(std::unique_ptr<Launcher> launcher, PyRef callable, const std:
   self->launcher = launcher.release();
   self->callable = callable.release();
   self->recorder = nullptr;
+  self->callable_reruns_frame = false;
   ++live_graphs;
   PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
   return PyRef::steal(reinterpret_cast<PyObject*>(self));
@@ -136,8 +141,16 @@ Result<PyRef> make_compiled_graph(NativeGraph native, std::string name) {
   return object;
 }
 
-PyRef make_compiled_graph(PyRef callable, std::string name) {
-  return make_object(nullptr, std::move(callable), name);
+PyRef make_compiled_graph(PyRef callable, std::string name, bool reruns_frame) {
+  PyRef object = make_object(nullptr, std::move(callable), name);
+  if (object) as_graph(object.get())->callable_reruns_frame = reruns_frame;
+  return object;
+}
+
+bool needs_frame_rerun() noexcept {
+  if (rerun_type == nullptr || !PyErr_ExceptionMatches(rerun_type)) return false;
+  discard_error();
+  return true;
 }
 
 namespace {
@@ -195,13 +208,22 @@ bool run_unrecorded(PyView compiled_graph, std::span<PyObject* const> inputs, st
                  static_cast<Py_ssize_t>(inputs.size()));
     return false;
   }
-  return self->launcher->run(inputs, outputs);
+  switch (self->launcher->run(inputs, outputs)) {
+    case Launcher::Ending::kDone: return true;
+    case Launcher::Ending::kRaised: return false;
+    case Launcher::Ending::kRerunFrame: PyErr_SetNone(rerun_type); return false;
+  }
+  return false;
 }
 
 PyRef call_foreign(PyView compiled_graph, std::span<PyObject* const> inputs) {
   CompiledGraphObject* self = as_graph(compiled_graph);
   PyRef callable = PyRef::borrow(self->callable);
   PyRef result = PyRef::steal(PyObject_Vectorcall(callable.get(), inputs.data(), inputs.size(), nullptr));
+  if (!result && self->callable_reruns_frame && PyErr_ExceptionMatches(PyExc_Exception)) {
+    discard_error();
+    PyErr_SetNone(rerun_type);
+  }
   if (!result || PyTuple_Check(result.get())) return result;
   if (PyList_Check(result.get())) return PyRef::steal(PyList_AsTuple(result.get()));
   PyErr_Format(PyExc_TypeError,

@@ -137,32 +137,33 @@ Status Launcher::resolve_steps() {
   return ok_status();
 }
 
-bool Launcher::run(std::span<PyObject* const> inputs, std::span<PyObject*> outputs) {
+Launcher::Ending Launcher::run(std::span<PyObject* const> inputs, std::span<PyObject*> outputs) {
   std::unique_ptr<Frame> frame =
       frame_ ? std::move(frame_) : std::make_unique<Frame>(native_.plan, native_.symbol_count);
-  const bool ok = run_in(*frame, inputs, outputs);
+  const Ending ending = run_in(*frame, inputs, outputs);
   frame->release_objects();
   frame->saved.clear();
   frame->arena.trim();
   frame->saved_bytes.trim();
   frame_ = std::move(frame);
-  return ok;
+  return ending;
 }
 
-bool Launcher::run_in(Frame& frame, std::span<PyObject* const> inputs, std::span<PyObject*> outputs) {
-  switch (launch(frame, inputs)) {
-    case Outcome::kDone:
-      if (collect(frame, inputs, outputs)) return true;
-      // An array that cannot be: NumPy says so itself.
-      if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
-      discard_error();
-      break;
-    case Outcome::kError: return false;
-    case Outcome::kReplay: break;
+Launcher::Ending Launcher::run_in(Frame& frame, std::span<PyObject* const> inputs,
+                                  std::span<PyObject*> outputs) {
+  const Outcome outcome = launch(frame, inputs);
+  if (outcome == Outcome::kDone && collect(frame, inputs, outputs)) return Ending::kDone;
+  if (outcome != Outcome::kReplay) {
+    // An array that cannot be, or memory that NumPy cannot get either: NumPy says so itself, where the user's
+    // handlers see it.
+    const bool again = outcome == Outcome::kDone || native_.reruns_frame;
+    if (!again || !PyErr_ExceptionMatches(PyExc_Exception)) return Ending::kRaised;
+    discard_error();
   }
-  if (!restore_inputs(frame)) return false;
+  if (!restore_inputs(frame)) return Ending::kRaised;
   if (native_.on_replay) native_.on_replay(frame.status, frame.fp_flags);
-  return replay(inputs, outputs);
+  if (native_.reruns_frame) return Ending::kRerunFrame;
+  return replay(inputs, outputs) ? Ending::kDone : Ending::kRaised;
 }
 
 Launcher::Outcome Launcher::launch(Frame& frame, std::span<PyObject* const> inputs) {
@@ -171,7 +172,10 @@ Launcher::Outcome Launcher::launch(Frame& frame, std::span<PyObject* const> inpu
   if (!update_layout(frame, inputs) || !load_inputs(frame, inputs)) return Outcome::kReplay;
   const Outcome allocated = allocate(frame);
   if (allocated != Outcome::kDone) return allocated;
-  if (!saved_inputs_.empty() && !save_inputs(frame, inputs)) return Outcome::kError;
+  if (!saved_inputs_.empty() && !save_inputs(frame, inputs)) {
+    frame.saved.clear();  // nothing was written yet, and what is half saved must not be restored
+    return Outcome::kError;
+  }
   return run_steps(frame, inputs);
 }
 

@@ -29,8 +29,9 @@ class Launcher {
  public:
   static Result<std::unique_ptr<Launcher>> build(NativeGraph native);
   ~Launcher();
-  // New references into `outputs`. False with an exception set.
-  bool run(std::span<PyObject* const> inputs, std::span<PyObject*> outputs);
+  enum class Ending { kDone, kRaised, kRerunFrame };
+  // New references into `outputs`; or kRaised, with an exception set; or kRerunFrame, with every input as it was.
+  Ending run(std::span<PyObject* const> inputs, std::span<PyObject*> outputs);
   size_t output_count() const { return native_.plan.outputs.size(); }
   size_t input_count() const {
     return input_count_;
@@ -57,7 +58,7 @@ class Launcher {
   explicit Launcher(NativeGraph native);
   Status resolve_steps();
   Status sort_buffers();
-  bool run_in(Frame& frame, std::span<PyObject* const> inputs, std::span<PyObject*> outputs);
+  Ending run_in(Frame& frame, std::span<PyObject* const> inputs, std::span<PyObject*> outputs);
   Outcome launch(Frame& frame, std::span<PyObject* const> inputs);
   bool bind_symbols(Frame& frame, std::span<PyObject* const> inputs) const;
   bool update_layout(Frame& frame, std::span<PyObject* const> inputs) const;

@@ -48,6 +48,7 @@ enum class ValueKind : uint8_t {
   kArrayMethod,    // ArrayMethodValue: x.sum before it is called
   kBuiltinMethod,  // BuiltinMethodValue: items.append before it is called
   kPartial,        // PartialValue: functools.partial
+  kContext,        // ContextValue: a context manager made here and not entered yet
   kSuper,          // SuperValue: super()
   kCell,           // CellValue
   kInstance,       // InstanceValue: user object read through its source
@@ -163,6 +164,12 @@ struct PartialValue : Value {
   std::vector<ValueRef> positional;
   std::vector<std::pair<std::string, ValueRef>> keyword;
   explicit PartialValue(SourceId source = kNoSource) : Value(ValueKind::kPartial, source) {}
+};
+// The call that makes it, which does nothing but keep its arguments: np.errstate(all="ignore").
+struct ContextValue : Value {
+  PyRef type;
+  std::vector<std::pair<std::string, ValueRef>> keyword;
+  explicit ContextValue(PyRef type) : Value(ValueKind::kContext), type(std::move(type)) {}
 };
 struct SuperValue : Value {
   PyRef type;     // lookup starts behind this class

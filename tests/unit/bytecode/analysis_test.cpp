@@ -141,5 +141,33 @@ TEST(Loops, NestedLoopsAreFoundFromInsideAndFromOutside) {
   EXPECT_EQ(find_loops(f).size(), 2u);
 }
 
+// try: f() ... except: pass, inside a with: the handler's own clean-up stands under the outer handler.
+TEST(HandlerDepths, ALeftHandlerDoesNotMakeItsSurroundingsOneToo) {
+  CodeBuilder b(header({"x"}, 1));
+  const auto inner = b.new_label(), outer = b.new_label(), done = b.new_label();
+  const auto in_try = b.new_region(inner, 0, false), around = b.new_region(outer, 0, true);
+  b.set_region(in_try);
+  b.emit(Opcode::LOAD_FAST, 0);  // 0
+  b.emit(Opcode::POP_TOP);       // 1
+  b.set_region(around);
+  b.jump(Opcode::JUMP_FORWARD, done);  // 2
+  b.bind(inner);
+  b.emit(Opcode::PUSH_EXC_INFO);       // 3
+  b.emit(Opcode::POP_TOP);             // 4
+  b.emit(Opcode::POP_EXCEPT);          // 5
+  b.jump(Opcode::JUMP_FORWARD, done);  // 6
+  b.set_region(CodeBuilder::kNoRegion);
+  b.bind(outer);
+  b.emit(Opcode::PUSH_EXC_INFO);  // 7
+  b.emit(Opcode::RERAISE, 1);     // 8
+  b.bind(done);
+  b.emit(Opcode::LOAD_CONST, 0);  // 9
+  b.emit(Opcode::RETURN_VALUE);   // 10
+  const std::vector<int> depths = handler_depths(*b.finish());
+  EXPECT_EQ(depths[4], 1);
+  EXPECT_EQ(depths[6], 0);
+  EXPECT_EQ(depths[9], 0);
+}
+
 }  // namespace
 }  // namespace suture::testing

@@ -97,6 +97,7 @@ PyRef CaptureFixture::rebuild_new(const Recipe& recipe) {
       return dict;
     }
     case Kind::kCall:
+      if (recipe.object) ADD_FAILURE() << "a call with keywords is not rebuilt here";
       return PyRef::steal(
           PyObject_CallObject(rebuild(recipe.children[0]).get(), tuple_of(recipe.children, 1).get()));
     case Kind::kAttribute:

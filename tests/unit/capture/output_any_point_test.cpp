@@ -131,7 +131,7 @@ void try_point(PyView space, PyView function, int at, int nth, FrameEnd::Kind ki
   ++tally.tried;
   const std::string expected = outcome(function, fresh().get());
   const std::string got =
-      outcome(emitted->code.function.get(), bound_arguments(function, arguments.get()).get());
+      outcome(callable_of(*emitted).get(), bound_arguments(function, arguments.get()).get());
   ASSERT_EQ(got, expected) << "break at instruction " << at << " (round " << nth << ") of\n"
                            << to_text(b.capture.function) << "\n"
                            << emitted->code.listing_after;

@@ -5,7 +5,7 @@ namespace suture::testing {
 namespace {
 
 PyRef call(const Emitted& emitted, PyView arguments) {
-  return PyRef::steal(PyObject_CallObject(emitted.code.function.get(), arguments));
+  return PyRef::steal(PyObject_CallObject(callable_of(emitted).get(), arguments));
 }
 
 std::string called(const Emitted& emitted, const std::string& arguments, PyView space) {
@@ -155,7 +155,7 @@ TEST(OutputBytecode, AnExceptionOfTheInstructionShowsTheUsersLine) {
              {b.argument("x"), b.plain(Recipe::Kind::kNull), b.argument("g"), b.argument("x")}, {});
   auto emitted = emit(b);
   ASSERT_TRUE(emitted.ok());
-  PyDict_SetItemString(space.get(), "t", emitted->code.function.get());
+  PyDict_SetItemString(space.get(), "t", callable_of(*emitted).get());
   PyRef ran = PyRef::steal(PyRun_String(R"(
 import traceback
 try:
@@ -165,7 +165,7 @@ except TypeError as e:
 )",
                                         Py_file_input, space.get(), space.get()));
   ASSERT_TRUE(ran) << take_exception();
-  EXPECT_EQ(repr(item(space.get(), "found")), "[('__transformed_code_0_for_f', 4, 9, 13)]");
+  EXPECT_EQ(repr(item(space.get(), "found")), "[('f', 4, 9, 13)]");
 }
 
 TEST(OutputBytecode, KeywordOnlyParametersAndPackedArgumentsArePassedInOrder) {
@@ -280,7 +280,7 @@ c = C()
   b.capture.end.value = b.source({SourceKind::kAttr, 0, -1, "method", {}, {}});
   auto emitted = emit(b);
   ASSERT_TRUE(emitted.ok());
-  PyDict_SetItemString(space.get(), "t", emitted->code.function.get());
+  PyDict_SetItemString(space.get(), "t", callable_of(*emitted).get());
   EXPECT_EQ(repr(evaluate_python("t(c) is C.method", space.get()).get()), "True");
 }
 

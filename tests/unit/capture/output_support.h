@@ -12,6 +12,7 @@
 #include "capture/output_bytecode.h"
 #include "cpython/code_object.h"
 #include "cpython/objects.h"
+#include "cpython/tail_call.h"
 #include "support/embed.h"
 
 namespace suture::testing {
@@ -109,6 +110,16 @@ inline Result<Emitted> emit(const CaptureBuilder& builder, PyView graph = nullpt
   if (!code.ok()) return code.error();
   out.code = std::move(*code);
   return out;
+}
+
+// The transformed function as callers see it: with its tail call made.
+inline PyRef callable_of(const Emitted& emitted) {
+  static PyMethodDef method = {"transformed",
+                               [](PyObject* self, PyObject* arguments) {
+                                 return finish_tail_call(PyObject_CallObject(self, arguments));
+                               },
+                               METH_VARARGS, nullptr};
+  return PyRef::steal(PyCFunction_New(&method, emitted.code.function.get()));
 }
 
 }  // namespace suture::testing

@@ -1,6 +1,6 @@
 import numpy as np
 
-REASON, AT, FRAMES = "SB404", "with np.errstate", 2
+REASON, AT, FRAMES = "SB407", "with np.errstate", 2
 
 
 def arguments():
