@@ -63,8 +63,9 @@ TEST(Explanation, text_has_the_familiar_labels) {
           "Ops per Graph:\n  Ops 1:  # graph_0 of f (prog.py:19)\n    np.sin                   # line 20\n"));
   EXPECT_THAT(text, HasSubstr("  Ops 2:  # graph_1 of f.__resume_at_88_2"));
   EXPECT_THAT(text, HasSubstr("Out Guards:\n  Guard 1: type(x) is np.ndarray  # f, prog.py:20\n"));
-  EXPECT_THAT(text,
-              HasSubstr("Kernels:\n  cpp_fused_add_gt_sin_sum_0  # graph_0 of f\n    ops: add,gt,sin,sum\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("Kernels:\n  cpp_fused_add_gt_sin_sum_0  # graph_0 of f\n    ops: add, gt, sin, sum\n"));
   EXPECT_THAT(text, HasSubstr("Compile Times: 60.0 ms\n"));
 }
 

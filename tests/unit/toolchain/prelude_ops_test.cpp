@@ -247,9 +247,10 @@ TEST_P(Prelude, EveryExpressionOfTheOpTableCompiles) {
     for (int i = 0; i < 3; ++i)
       for (size_t at; (at = expression.find("$" + std::to_string(i))) != std::string::npos;)
         expression.replace(at, 2, i == 0 && op.id == OpId::kWhere ? "condition" : std::string(1, "abc"[i]));
-    const bool integer = type.find("int") != std::string::npos;
-    for (const char* name : {"op_floor_divide", "op_remainder", "op_fmod", "op_pow", "op_reciprocal"})
-      if (integer && expression.starts_with(name)) expression.insert(expression.size() - 1, ", status");
+    const bool integer = type.find("int") != std::string::npos, floating = !integer && type != "bool";
+    const bool reports =
+        (op.signals == OpSignals::Status && integer) || (op.signals == OpSignals::Build && floating);
+    if (reports) expression.insert(expression.rfind(')'), ", status");
     symbols.push_back("k" + std::to_string(symbols.size()));
     text += "extern \"C\" uint32_t " + symbols.back() +
             "(void* const* p, const int64_t*) {\n  const bool condition = *(const bool*)p[3];\n  const " +
