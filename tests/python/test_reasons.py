@@ -52,8 +52,8 @@ def test_every_row_of_every_table_is_found():
 
 
 def test_an_unknown_name_is_a_usage_error_with_the_nearest_one(run_python):
-    done = explain(run_python, "SB110")
-    assert done.returncode == 2 and "did you mean SB1" in done.stderr
+    done = explain(run_python, "SB4O4")
+    assert done.returncode == 2 and "did you mean SB404" in done.stderr
 
 
 def test_a_file_with_the_name_of_a_reason_is_run(run_python, tmp_path):
