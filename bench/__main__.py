@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bench import bars, dispatch, programs, startup
+from bench import bars, dispatch, programs, startup, trace_cost
 
 
 def main(arguments: list[str]) -> int:
@@ -17,6 +17,7 @@ def main(arguments: list[str]) -> int:
         "kmeans": programs.kmeans,
         "compile": startup.compile_phases,
         "import": startup.import_time,
+        "trace_cost": trace_cost.trace_cost,
     }
     if "--list" in arguments:
         print("\n".join(benchmarks))

@@ -83,7 +83,16 @@ def config(core) -> str:
 
 
 def events(core) -> str:
-    text = f"# Events\n\nSchema version {core.schema_version}. One JSON object per line: `event`, `compile_id`, `time` and `fields`.\n"
+    text = (
+        f"# Events\n\nSchema version {core.schema_version}. One JSON object per line: `schema`, `event`, `compile_id`"
+        " (`frame/compile`, with `_attempt` after a capture restart; null outside every frame), `time` (seconds since the"
+        " epoch) and `fields`. A reader passes over events and fields it does not know; a field changes its meaning only"
+        " with the schema version. NaN and infinities are the strings `NaN`, `Infinity`, `-Infinity`.\n\n"
+        "`SUTURE_TRACE=DIR` (or `suture.config.trace = DIR` in a running process) writes them to"
+        " `DIR/suture_trace_<YYYY_MM_DD_HH_MM_SS>-pid_<pid>.jsonl`, one file per process, one `write` per line: after a"
+        " crash only the last line can be incomplete. The first line describes the file: `schema`, `suture`, `python`,"
+        " `numpy`, `pid`, `time`. `suture logs DIR` reads it.\n"
+    )
     fields = core.event_field_table()
     for name, doc in core.event_table():
         text += f"\n## {name}\n\n{doc}.\n\n" + table(
@@ -121,7 +130,17 @@ def logs(_core) -> str:
     ]
     return (
         '# Logs\n\n`SUTURE_LOGS="graph_breaks,+capture,-guards"` or `suture.set_logs(...)`. An artifact is on or off (`-`).'
-        " A component has a level: bare is info, `+` is debug, `-` is errors only.\n\n## Artifacts\n\n"
+        " A component has a level: bare is info, `+` is debug, `-` is errors only; `all` is every component, `help` prints"
+        " the names and goes on. A name that is both, like `cache`, means both.\n\n"
+        "Filters stand in the same list: `@function=f*` (name or qualified name), `@file=*/model.py` (a pattern without"
+        " a slash is compared with the file name), `@id=0/1` (`0`: every compile of frame 0). Patterns know `*` and `?`;"
+        " filters of one kind are alternatives, different kinds must all hold. Warnings and errors are never filtered.\n\n"
+        "`SUTURE_LOGS_OUT=file` writes there instead of stderr, `+file` to both. `SUTURE_LOGS_FORMAT=compact` is text only"
+        " (printed code can be pasted and run), `full` has time, level, process, place and compile id; a format of"
+        " Python's `logging` works too.\n\n"
+        "`with suture.set_logs(...):` puts the former settings back at the end. `suture logs DIR graph_breaks,guards` prints"
+        " the same text later from a trace (`SUTURE_TRACE=DIR`, `suture.config.trace`), `suture logs --diff BEFORE AFTER`"
+        " what changed between two, `suture logs DIR --chrome out.json` a timeline for Perfetto.\n\n## Artifacts\n\n"
         + table(["artifact", "component", "on", "what"], artifacts)
         + "\n## Components\n\nPython loggers `suture.<component>`.\n\n"
         + table(["component", "what"], [(f"`{name}`", text) for name, text in _toolbox.component_table()])

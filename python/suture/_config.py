@@ -130,6 +130,10 @@ class Config:
             from suture import _logs
 
             _logs.configure(text)
+        elif name in ("logs_out", "logs_format"):
+            from suture import _logs
+
+            _logs.reconfigure()
         elif name == "trace":
             from suture import _trace
 

@@ -138,6 +138,14 @@ def subscribe(events: Sequence[str] | None, callback: Callable[[str], None]) -> 
     what else is not an Exception is raised at the end of the compile, or at the next instruction of Python."""
 
 def unsubscribe(token: int) -> None: ...
+def trace_start(directory: str, facts: dict[str, str], on_trouble: Callable[[str], None]) -> None:
+    """Writes every event to a file of this process in `directory`, without Python; the former trace stops. `facts` go into
+    the first line. `on_trouble` is told once what went wrong; nothing is written after that."""
+
+def trace_stop() -> None: ...
+def trace_path() -> str:
+    """The file that is being written; "" before the first event."""
+
 def event_table() -> list[tuple[str, str]]:
     """(name, doc)"""
 

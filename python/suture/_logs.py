@@ -1,14 +1,17 @@
 """Logs: events rendered by the toolbox, delivered through Python's `logging`.
 
-Loggers form the tree `suture.<component>[.<artifact>]`. The root logger is never touched. A handler on stderr (and on the
-file SUTURE_LOGS_OUT) is attached only when logs were asked for, through SUTURE_LOGS or `set_logs`; otherwise records go
-wherever the program's own logging sends them. Records carry `compile_id`, `artifact`, `event` and `fields`.
+Loggers form the tree `suture.<component>[.<artifact>]`. The root logger is never touched. A handler on stderr (or on the
+file SUTURE_LOGS_OUT, or on both) is attached only when logs were asked for, through SUTURE_LOGS or `set_logs`; otherwise
+records go wherever the program's own logging sends them. Records carry `compile_id`, `artifact`, `event` and `fields`.
+
+Nothing here can hurt the program: a stream or a file that does not take the text costs one warning, then it is left alone.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from typing import Any
 
@@ -26,17 +29,37 @@ _touched: list[logging.Logger] = []
 _finishing = False
 
 
-def set_logs(settings: str | None = None, **switches: bool | int | str | None) -> None:
+class _Restore:
+    """What set_logs returns: `with suture.set_logs("graph_breaks"): ...` puts the former settings back at the end."""
+
+    def __init__(self, before: str, now: str) -> None:
+        self._before, self._now = before, now
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        configure(self._before, help_stream=None)
+        _core.set_option("logs", self._before)
+
+    def __repr__(self) -> str:
+        return f"<suture logs {self._now!r}>"
+
+
+def set_logs(settings: str | None = None, **switches: bool | int | str | None) -> _Restore:
     """Switches logs on and off: `set_logs("graph_breaks,+capture,-guards")`, the syntax of SUTURE_LOGS, or keywords.
 
     Keywords: an artifact takes a bool; a component takes a level (logging.DEBUG, "debug", ...). Replaces earlier
-    settings; `set_logs("")` switches everything off.
+    settings; `set_logs("")` switches everything off. Can be called at any time, and used as a context manager, which
+    puts the former settings back. Filters go into the text: `set_logs("graph_breaks,@function=f*,@file=*/model.py,@id=0/1")`.
     """
     items = [settings] if settings else []
     items += [_switch(name, value) for name, value in switches.items() if value is not None]
     text = ",".join(items)
+    before = config.logs
     configure(text)
     _core.set_option("logs", text)
+    return _Restore(before, text)
 
 
 def _switch(name: str, value: bool | int | str) -> str:
@@ -51,12 +74,15 @@ def _switch(name: str, value: bool | int | str) -> str:
     return sign + name
 
 
-def configure(text: str, handler: bool = True) -> None:
-    """Makes `text` the current setting. `handler`: also write to stderr, as long as anything is on."""
+def configure(text: str, handler: bool = True, help_stream: str | None = "stderr") -> None:
+    """Makes `text` the current setting. `handler`: also write to stderr or a file, as long as anything is on."""
     global _renderer, _token
     settings = _toolbox.parse_logs(text)
-    if settings.help:
-        sys.stderr.write(settings.help)
+    if settings.help and help_stream:
+        try:
+            _write_stream(sys.stderr, settings.help)
+        except Exception as error:
+            _startup.warn(f"logs: stderr: {error}; the help is not shown")
     stop()
     _startup.stop_listening()
     _set_levels(settings)
@@ -65,6 +91,12 @@ def configure(text: str, handler: bool = True) -> None:
     _renderer = _toolbox.LogRenderer(settings, source_line)
     _token = _core.subscribe(sorted({*settings.events, *_core.shown_events()}), deliver)
     _finish_at_exit()
+
+
+def reconfigure() -> None:
+    """logs_out or logs_format changed: the handlers are made anew."""
+    if _handlers:
+        configure(config.logs, help_stream=None)
 
 
 def stop() -> None:
@@ -134,24 +166,76 @@ def _set_level(name: str, level: int) -> None:
     _touched.append(logger)
 
 
-class _StderrHandler(logging.StreamHandler):
+class _Handler(logging.Handler):
+    """Delivery that fails once is given up with one warning."""
+
+    name_of_target = "stderr"
+    _failed = False
+
+    def write(self, text: str) -> None:
+        raise NotImplementedError
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._failed:
+            return
+        try:
+            self.write(self.format(record) + "\n")
+        except Exception as error:
+            self._failed = True
+            _startup.warn(f"logs: {self.name_of_target}: {error}; no more logs are written there")
+
+
+class _StderrHandler(_Handler):
     """Writes to what sys.stderr is now, and keeps quiet when the program's own root logger writes there already."""
 
-    def __init__(self) -> None:
-        logging.Handler.__init__(self)
-
-    @property
-    def stream(self) -> Any:
-        return sys.stderr
-
-    @stream.setter
-    def stream(self, value: Any) -> None:
-        pass
+    def write(self, text: str) -> None:
+        if sys.stderr is not None:
+            _write_stream(sys.stderr, text)
 
     def filter(self, record: logging.LogRecord) -> Any:
         root = logging.getLogger()
         doubled = any(getattr(handler, "stream", None) is sys.stderr for handler in root.handlers)
         return False if doubled and _root.propagate else super().filter(record)
+
+
+class _FileHandler(_Handler):
+    """Appends whole records, unbuffered: processes that write one file, forks and crashes leave complete records."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.name_of_target = f"SUTURE_LOGS_OUT={path}"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        self._file = os.open(os.path.expanduser(path), flags, 0o666)
+
+    def write(self, text: str) -> None:
+        _write_all(self._file, text.encode("utf-8", "backslashreplace"))
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        super().close()
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _write_stream(stream: Any, text: str) -> None:
+    """Text into a stream. Python's own stderr is written past its buffer: what a broken pipe leaves in there would turn
+    the exit code of the program into 120."""
+    if stream is None:
+        return
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    data = text.encode(encoding, "backslashreplace")
+    if stream is sys.__stderr__:
+        descriptor = stream.fileno()
+        stream.flush()
+        _write_all(descriptor, data)
+    else:
+        stream.write(data.decode(encoding))
+        stream.flush()
 
 
 class _PrefixFormatter(logging.Formatter):
@@ -165,22 +249,37 @@ class _PrefixFormatter(logging.Formatter):
         return f"[{compile_id or '-'}] {name}: {mark}{text}"
 
 
+class _FullFormatter(_PrefixFormatter):
+    """`2030-01-31 12:00:00,123 INFO 4711 prog.py:21 [0/1] graph_breaks: text`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        place = f"{os.path.basename(record.pathname)}:{record.lineno}"
+        head = f"{self.formatTime(record)} {record.levelname} {record.process}"
+        return f"{head} {_toolbox.escape_terminal(place)} {super().format(record)}"
+
+
 def _formatter() -> logging.Formatter:
     chosen = config.logs_format
     if chosen == "compact":
         return logging.Formatter("%(message)s")
+    if chosen == "full":
+        return _FullFormatter()
     if "%(" in chosen:
-        return logging.Formatter(chosen)
+        # Program records have no compile id; ours always do.
+        return logging.Formatter(chosen, validate=False)
     return _PrefixFormatter()
 
 
 def _attach_handlers() -> None:
-    handlers: list[logging.Handler] = [_StderrHandler()]
-    if config.logs_out:
+    handlers: list[logging.Handler] = []
+    path = config.logs_out
+    if path:
         try:
-            handlers.append(logging.FileHandler(config.logs_out, encoding="utf-8", errors="backslashreplace"))
-        except OSError as error:
+            handlers.append(_FileHandler(path.removeprefix("+")))
+        except (OSError, ValueError) as error:
             _startup.warn(f"SUTURE_LOGS_OUT: {error}; logs go to stderr only")
+    if not handlers or path.startswith("+"):
+        handlers.append(_StderrHandler())
     for handler in handlers:
         handler.setFormatter(_formatter())
         _root.addHandler(handler)
@@ -188,7 +287,7 @@ def _attach_handlers() -> None:
 
 
 def _finish_at_exit() -> None:
-    """Collapsed repeats are counted at the end of the program."""
+    """Collapsed repeats are counted at the end of the program; in a forked child its parent's are not its own."""
     global _finishing
     if _finishing:
         return
@@ -196,3 +295,10 @@ def _finish_at_exit() -> None:
     import atexit
 
     atexit.register(stop)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forget_repeats)
+
+
+def _forget_repeats() -> None:
+    if _renderer is not None:
+        _renderer.finish()

@@ -28,9 +28,17 @@ def start() -> None:
 
 
 def warn(message: str) -> None:
+    """A RuntimeWarning that never becomes an exception: under -W error it is a line on stderr."""
+    import sys
     import warnings
 
-    warnings.warn(f"suture: {message}", RuntimeWarning, stacklevel=2)
+    try:
+        warnings.warn(f"suture: {message}", RuntimeWarning, stacklevel=2)
+    except Exception:
+        try:
+            sys.stderr.write(f"RuntimeWarning: suture: {message}\n")
+        except Exception:
+            return
 
 
 def _start_logs(text: str) -> None:

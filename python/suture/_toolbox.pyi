@@ -62,6 +62,17 @@ class DumpWriter:
         """Of a compile, below the dump; it exists. "" when the compile has none."""
     def finish(self) -> str: ...
 
+# A run: the lines of each of its trace files.
+Run = Sequence[Sequence[str]]
+
+def chrome_trace(run: Run) -> str:
+    """The run for chrome://tracing and Perfetto, as JSON."""
+
+def trace_diff_json(before: Run, after: Run) -> str:
+    """{"schema": 1, "changes": [{"what", "change", "function", "file", "line", "text", "before", "after"}]}"""
+
+def trace_diff_text(before: Run, after: Run) -> str: ...
+
 # --- explain ------------------------------------------------------------------------------------------------------------
 
 def explain_json(lines: Sequence[str], status: str, source_line: SourceLine | None) -> str:

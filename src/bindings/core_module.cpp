@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <memory>
 #include <optional>
 
 #include "cpython/code_object.h"
@@ -18,6 +19,7 @@
 #include "toolchain/kernel_cache.h"
 #include "toolchain/prelude.h"
 #include "toolchain/toolchain.h"
+#include "trace/trace_file.h"
 
 namespace suture {
 
@@ -105,6 +107,45 @@ int subscribe(nb::object names, nb::object callback) {
   });
 }
 
+// One trace per process: a file of its own in `directory`; see trace/trace_file.h.
+struct ActiveTrace {
+  std::unique_ptr<TraceFile> file;
+  int token = 0;
+};
+
+ActiveTrace& active_trace() {
+  static auto* trace = new ActiveTrace();  // never freed: it holds a Python callback
+  return *trace;
+}
+
+void trace_stop() {
+  ActiveTrace& active = active_trace();
+  if (active.file) compiler().trace.unsubscribe(active.token);
+  active.file.reset();
+}
+
+void tell_trouble(const nb::object& callback, const std::string& what) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* result = PyObject_CallOneArg(callback.ptr(), text(what).ptr());
+  if (!result && pending_error_is_ordinary()) PyErr_WriteUnraisable(callback.ptr());
+  discard_error();
+  Py_XDECREF(result);
+  PyErr_Restore(type, value, traceback);
+}
+
+void trace_start(const std::string& directory, const nb::dict& facts, nb::object on_trouble) {
+  trace_stop();
+  TraceFile::Facts lines;
+  for (auto [name, value] : facts)
+    lines.emplace_back(nb::cast<std::string>(name), nb::cast<std::string>(value));
+  ActiveTrace& active = active_trace();
+  active.file = std::make_unique<TraceFile>(
+      directory, std::move(lines), [on_trouble](const std::string& what) { tell_trouble(on_trouble, what); });
+  active.token = compiler().trace.subscribe(
+      TraceFile::events(), [file = active.file.get()](const Event& event) { file->write(event); });
+}
+
 void mark(const nb::object& array, int dim, std::optional<int64_t> min, std::optional<int64_t> max) {
   value_or_raise(compiler().marks.mark_dynamic(array.ptr(), dim, min.value_or(2), max.value_or(INT64_MAX)));
 }
@@ -112,6 +153,10 @@ void mark(const nb::object& array, int dim, std::optional<int64_t> min, std::opt
 void bind_events(nb::module_& module) {
   module.def("subscribe", &subscribe, nb::arg("events").none(), nb::arg("callback"));
   module.def("unsubscribe", [](int token) { compiler().trace.unsubscribe(token); });
+  module.def("trace_start", &trace_start, nb::arg("directory"), nb::arg("facts"), nb::arg("on_trouble"));
+  module.def("trace_stop", &trace_stop);
+  module.def("trace_path",
+             [] { return text(active_trace().file ? active_trace().file->path() : std::string()); });
 }
 
 void bind_callables(nb::module_& module) {

@@ -44,6 +44,12 @@ std::vector<std::string> lines_of(nb::handle lines) {
   return out;
 }
 
+RunLines run_of(nb::handle files) {
+  RunLines out;
+  for (nb::handle lines : files) out.push_back(lines_of(lines));
+  return out;
+}
+
 // linecache or something like it; a failure there costs a source quote, not the report. Ctrl-C is no failure.
 SourceLine source_line(const nb::object& callback) {
   if (callback.is_none()) return nullptr;
@@ -115,6 +121,13 @@ void bind_logs(nb::module_& module) {
           nb::arg("settings"), nb::arg("source_line").none())
       .def("render", &render, nb::arg("line"))
       .def("finish", &finish);
+  module.def("chrome_trace", [](nb::object run) { return text(chrome_trace(run_of(run))); });
+  module.def("trace_diff_json", [](nb::object before, nb::object after) {
+    return text(diff_json(diff_runs(run_of(before), run_of(after))));
+  });
+  module.def("trace_diff_text", [](nb::object before, nb::object after) {
+    return text(diff_text(diff_runs(run_of(before), run_of(after))));
+  });
 }
 
 nb::list dump_table() {

@@ -96,6 +96,8 @@ struct Function {
 Result<Function> decode_function(const CodeView& code);
 // One line per instruction: "  88 POP_JUMP_FORWARD_IF_FALSE  -> 106   ; seed.py:5".
 std::string to_text(const Function& function);
+// "LOAD_FAST 0 (x)": one instruction of it, without its place.
+std::string to_text(const Function& function, int index);
 
 // Bytes for a code object of the function's version. stack_size is recomputed. Line entries cover every unit.
 struct AssembledCode {

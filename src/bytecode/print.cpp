@@ -53,6 +53,14 @@ void append_regions(const Function& function, std::string& out) {
 
 }  // namespace
 
+std::string to_text(const Function& function, int index) {
+  const Instruction& instruction = function.instructions[static_cast<size_t>(index)];
+  const OpcodeInfo* info = opcode_info(function.code.version, instruction.opcode);
+  std::string text(opcode_name(instruction.opcode));
+  if (info != nullptr && info->has_arg) text += " " + operand_text(function, instruction, *info);
+  return text;
+}
+
 std::string to_text(const Function& function) {
   const std::string file = base_name(function.code.filename);
   std::string out;

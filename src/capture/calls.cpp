@@ -1,6 +1,7 @@
 // Calls: by kind of the callable.
 #include <fmt/format.h>
 
+#include "capture/capture_observer.h"
 #include "capture/folding.h"
 #include "capture/frame_readers.h"
 #include "capture/known_modules.h"
@@ -13,6 +14,8 @@
 
 namespace suture {
 namespace {
+
+Outcome dispatch(CaptureState& state, const ValueRef& callable, const CallArguments& args);
 
 std::string string_attribute(PyView object, const char* name) {
   PyRef value = PyRef::steal(PyObject_GetAttrString(object, name));
@@ -146,7 +149,7 @@ Outcome call_partial(CaptureState& state, const PartialValue& partial, const Cal
     for (const auto& [other, unused] : args.keyword) given |= other == name;
     if (!given) all.keyword.emplace_back(name, value);
   }
-  return call(state, partial.function, all);
+  return dispatch(state, partial.function, all);
 }
 
 std::optional<Break> frame_break(CaptureState& state, const ValueRef& callable, PyView object,
@@ -164,7 +167,7 @@ Outcome call_by_kind(CaptureState& state, const ValueRef& callable, const CallAr
       auto& method = static_cast<BoundMethodValue&>(*callable);
       CallArguments all = args;
       all.positional.insert(all.positional.begin(), method.self);
-      return call(state, method.function, all);
+      return dispatch(state, method.function, all);
     }
     case ValueKind::kArrayMethod: {
       auto& method = static_cast<ArrayMethodValue&>(*callable);
@@ -179,16 +182,14 @@ Outcome call_by_kind(CaptureState& state, const ValueRef& callable, const CallAr
     case ValueKind::kConstant: return call_constant(state, callable, args);
     case ValueKind::kInstance: {
       SUTURE_CAPTURE(method, class_method(state, callable, "__call__"));
-      if (method) return call(state, method, args);
+      if (method) return dispatch(state, method, args);
       return unknown_call(state, callable);
     }
     default: return unknown_call(state, callable);
   }
 }
 
-}  // namespace
-
-Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
+Outcome dispatch(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
   if (auto* constant = as_constant(callable))
     if (auto reason = frame_break(state, callable, constant->object.get(), args)) return *std::move(reason);
   Outcome outcome = call_by_kind(state, callable, args);
@@ -196,6 +197,34 @@ Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments&
   auto* function = is_value(outcome) ? nullptr : as_function(callable);
   if (function && function->function && std::holds_alternative<Break>(outcome))
     if (auto reason = frame_break(state, callable, function->function.get(), args)) return *std::move(reason);
+  return outcome;
+}
+
+void show_call(CaptureState& state, CaptureObserver& observer, const UserSpan& where,
+               const ValueRef& callable, size_t nodes_before, const Outcome& outcome) {
+  const ValueRef* target = &callable;
+  if (callable->kind == ValueKind::kBoundMethod) target = &static_cast<BoundMethodValue&>(*callable).function;
+  const auto* reason = std::get_if<Break>(&outcome);
+  const auto* error = std::get_if<Error>(&outcome);
+  const char* word = reason || error                           ? "broke"
+                     : (*target)->kind == ValueKind::kFunction ? "inlined"
+                     : state.graph.nodes.size() > nodes_before ? "captured"
+                                                               : "evaluated";
+  observer.call(where, static_cast<int>(state.active.size()), spelled(state, callable), word,
+                reason  ? reason->title()
+                : error ? error->message
+                        : std::string());
+}
+
+}  // namespace
+
+Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments& args) {
+  CaptureObserver* observer = state.options.observer;
+  if (!observer || !observer->wants_calls) return dispatch(state, callable, args);
+  const UserSpan where = state.place();
+  const size_t nodes = state.graph.nodes.size();
+  Outcome outcome = dispatch(state, callable, args);
+  show_call(state, *observer, where, callable, nodes, outcome);
   return outcome;
 }
 

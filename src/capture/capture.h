@@ -98,9 +98,11 @@ struct CaptureLimits {
   int max_attempts = 64;
 };
 
+struct CaptureObserver;
 struct CaptureOptions {
   DynamicPlan dynamic;
   CaptureLimits limits;
+  CaptureObserver* observer = nullptr;  // null: nobody watches
 };
 
 // Runs capture with restarts. Never fails for user reasons: those end in FrameEnd::kBreak or kSkip.

@@ -29,6 +29,17 @@ bool starts_with_word(const std::string& line, const std::string& word) {
 
 }  // namespace
 
+std::string raw_source_line(const UserSpan& where) {
+  if (!where.known()) return "";
+  constexpr size_t kLongest = 4096;
+  std::string line = raw_line(where);
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
+  if (line.size() <= kLongest) return line;
+  size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+  return line.substr(0, end);
+}
+
 std::string source_line(const UserSpan& where) { return stripped(raw_line(where)); }
 
 std::string condition_text(const UserSpan& where) {

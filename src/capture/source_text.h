@@ -7,6 +7,8 @@
 
 namespace suture {
 
+// The line as it stands in the file, cut after 4096 bytes; empty when the source is not at hand.
+std::string raw_source_line(const UserSpan& where);
 // The whole line, without indentation; empty when the source is not at hand.
 std::string source_line(const UserSpan& where);
 // "if y.sum() > 0" for a place inside that statement; "this condition" when the source is not at hand.

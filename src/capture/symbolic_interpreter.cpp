@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "capture/capture_observer.h"
+
 namespace suture {
 namespace {
 
@@ -71,8 +73,19 @@ Captured<Unit> SymbolicInterpreter::check_limits() {
   return Unit{};
 }
 
+void SymbolicInterpreter::show(CaptureObserver& observer) const {
+  const int depth = static_cast<int>(state_.active.size());
+  if (observer.wants_lines) observer.line(state_.place(), depth);
+  if (!observer.wants_instructions) return;
+  std::vector<std::string> stack;
+  for (const ValueRef& value : frame_.stack) stack.push_back(value ? state_.describe(value) : "NULL");
+  observer.instruction(state_.place(), depth, frame_.instruction().offset,
+                       to_text(frame_.function(), frame_.ip), std::move(stack));
+}
+
 Flow SymbolicInterpreter::step() {
   state_.set_place(frame_.function().span_at(frame_.ip));
+  if (state_.options.observer) show(*state_.options.observer);
   SUTURE_CAPTURE_VOID(check_limits());
   const bool outer = state_.is_protected;
   const bool guarded = outer || frame_.function().region_at(frame_.ip) != nullptr;

@@ -72,6 +72,7 @@ class SymbolicInterpreter {
  private:
   Flow execute(const Instruction& instruction);
   Captured<Unit> check_limits();
+  void show(CaptureObserver& observer) const;  // the instruction at hand, to somebody who watches
 
   void push(ValueRef value) { frame_.stack.push_back(std::move(value)); }
   ValueRef pop();

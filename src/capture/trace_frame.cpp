@@ -12,6 +12,7 @@
 
 #include "bytecode/analysis.h"
 #include "bytecode/continuation.h"
+#include "capture/capture_observer.h"
 #include "capture/frame_readers.h"
 #include "capture/side_effects.h"
 #include "capture/symbolic_interpreter.h"
@@ -270,6 +271,7 @@ Capture skipped(const FrameInput& input, const std::string& why, Capture capture
 Result<Capture> trace_frame(const FrameInput& input, const CaptureOptions& options) {
   CapturePlan plan;
   for (int attempt = 1; attempt <= options.limits.max_attempts; ++attempt) {
+    if (options.observer) options.observer->attempt(attempt - 1);
     Attempt result = FrameTracer(input, options, plan).run();
     if (auto* error = std::get_if<Error>(&result)) return std::move(*error);
     if (auto* capture = std::get_if<Capture>(&result)) {

@@ -10,6 +10,7 @@
 #include "cpython/objects.h"
 #include "driver/compiler.h"
 #include "driver/replay.h"
+#include "driver/report_plan.h"
 #include "driver/reports.h"
 #include "graph/print.h"
 #include "loop/loop_program.h"
@@ -83,8 +84,12 @@ Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler,
   SUTURE_TRY(loops, lower(lowered, {.numpy_minor = compiler.numpy_minor}));
   SUTURE_TRY(schedule, plan_schedule(loops, lowered, {.fuse = ctx.options.flag("fusion")}));
   report_schedule(ctx, lowered, loops, schedule);
+  report_steps(ctx, capture.graph.name, schedule);
+  report_numpy_steps(ctx, lowered, schedule);
   SUTURE_TRY(code, emit(schedule, lowered, {.source_line = source_line}));
   generating.stop();
+
+  report_memory_plan(ctx, capture.graph.name, code.plan, lowered.env);
 
   NativeGraph native;
   if (!code.kernels.empty()) {

@@ -27,6 +27,7 @@
 #include "driver/automatic_dynamic.h"
 #include "driver/backend.h"
 #include "driver/callees.h"
+#include "driver/capture_watch.h"
 #include "driver/compiler.h"
 #include "driver/record_run.h"
 #include "driver/reports.h"
@@ -149,7 +150,10 @@ Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& fra
   report_frame_start(ctx, input, frame);
 
   auto capturing = phases.start("capture");
-  SUTURE_TRY(capture, trace_frame(input, capture_options(input, frame, ctx, compiler.marks)));
+  CaptureWatch watch(ctx);
+  CaptureOptions options = capture_options(input, frame, ctx, compiler.marks);
+  options.observer = watch.observer();
+  SUTURE_TRY(capture, trace_frame(input, options));
   capturing.stop();
   ctx.id.attempt = capture.attempts - 1;
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <cfenv>
 
+#include "capture/source_text.h"
 #include "cpython/code_object.h"
 #include "cpython/discard_error.h"
 #include "cpython/objects.h"
@@ -126,6 +129,14 @@ std::vector<std::string> kernel_signatures(const GeneratedCode& code) {
   return signatures;
 }
 
+// The type with the sizes of this call.
+TensorType concrete(TensorType type, const ShapeEnv& env) {
+  for (SymInt& size : type.shape) size = env.hint(size);
+  return type;
+}
+
+int64_t thread_number() { return static_cast<int64_t>(gettid()); }
+
 }  // namespace
 
 void report_frame_start(const CompileContext& ctx, const FrameInput& input, const FrameRecord& frame) {
@@ -139,8 +150,11 @@ void report_frame_start(const CompileContext& ctx, const FrameInput& input, cons
 
 void report_graph(const CompileContext& ctx, const Graph& graph) {
   if (!ctx.trace.wants(EventId::kGraphCaptured)) return;
-  std::vector<std::string> ops, lines;
+  std::vector<std::string> ops, lines, values, types, sizes;
   for (const Node& node : graph.nodes) {
+    values.push_back(node.name);
+    types.push_back(node.type.str());
+    sizes.push_back(concrete(node.type, graph.env).str());
     if (info(node.op).kind == OpKind::Input) continue;
     ops.push_back(node.target);
     lines.push_back(node.where.place());
@@ -152,6 +166,9 @@ void report_graph(const CompileContext& ctx, const Graph& graph) {
                      .set("text", to_text(graph))
                      .set("ops", std::move(ops))
                      .set("op_lines", std::move(lines))
+                     .set("values", std::move(values))
+                     .set("types", std::move(types))
+                     .set("sizes", std::move(sizes))
                      .set("op_count", count));
 }
 
@@ -179,6 +196,7 @@ Event break_event(const CompileContext& ctx, const Break& reason,
       .set("line", int64_t{reason.where.line})
       .set("column", int64_t{reason.where.column})
       .set("end_column", int64_t{reason.where.end_line == reason.where.line ? reason.where.end_column : -1})
+      .set("source", raw_source_line(reason.where))
       .set("cause_id", std::string(cause ? info(cause->reason).code : ""))
       .set("cause_file", cause ? cause->where.file : "")
       .set("cause_line", int64_t{cause ? cause->where.line : 0})
@@ -205,7 +223,8 @@ void report_skip(const CompileContext& ctx, const FrameInput& input, const Break
       .set("explanation", reason.explanation())
       .set("hints", reason.hints())
       .set("file", inside ? reason.where.file : place.file)
-      .set("line", int64_t{inside ? reason.where.line : place.line});
+      .set("line", int64_t{inside ? reason.where.line : place.line})
+      .set("source", raw_source_line(inside ? reason.where : UserSpan{place.file, place.name, place.line}));
   ctx.trace.emit(std::move(event));
 }
 
@@ -264,6 +283,8 @@ void report_kernels(const CompileContext& ctx, const Graph& graph, const Generat
                      .set("kernels", kernel_names(code))
                      .set("tool", library.tool)
                      .set("cache_hit", library.from_cache)
+                     .set("cache_key", library.cache_key)
+                     .set("cache_reason", library.cache_reason)
                      .set("ms", times.total())
                      .set("load_ms", times.load)
                      .set("frontend_ms", times.frontend)
@@ -325,19 +346,21 @@ void report_symbols(const CompileContext& ctx, const Capture& capture, const Dyn
 
 void report_guards(const CompileContext& ctx, const GuardTree& guards) {
   if (!ctx.trace.wants(EventId::kGuardsBuilt)) return;
-  std::vector<std::string> checks, sources, kinds, lines;
+  std::vector<std::string> checks, sources, kinds, lines, texts;
   for (size_t i = 0; i < guards.set().guards.size(); ++i) {
     const Guard& guard = guards.set().guards[i];
     checks.push_back(guards.describe(static_cast<int>(i)));
     sources.push_back(guard.source == kNoSource ? "" : guards.set().sources.str(guard.source));
     kinds.emplace_back(info(guard.kind).name);
     lines.push_back(guard.where.known() ? guard.where.place() : "");
+    texts.push_back(guard.where.known() ? source_line(guard.where) : "");
   }
   ctx.trace.emit(Event(EventId::kGuardsBuilt, ctx.id)
                      .set("guards", std::move(checks))
                      .set("sources", std::move(sources))
                      .set("kinds", std::move(kinds))
-                     .set("lines", std::move(lines)));
+                     .set("lines", std::move(lines))
+                     .set("line_sources", std::move(texts)));
 }
 
 void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,
@@ -348,7 +371,9 @@ void report_frame_done(const CompileContext& ctx, const FrameInput& input, int e
       .set("entry", int64_t{entry})
       .set("graph", graph)
       .set("ms", phases.get("total"))
-      .set("phases", phases.all());
+      .set("phases", phases.all())
+      .set("phase_starts", phases.starts())
+      .set("thread", thread_number());
   ctx.trace.emit(std::move(event));
 }
 

@@ -9,11 +9,14 @@
 namespace suture {
 
 class Phases {
+  using Clock = std::chrono::steady_clock;
+
  public:
   class Timer {
    public:
-    Timer(Phases& phases, std::string name)
-        : phases_(&phases), name_(std::move(name)), start_(Clock::now()) {}
+    Timer(Phases& phases, std::string name) : phases_(&phases), name_(std::move(name)), start_(Clock::now()) {
+      phases.note_start(name_, start_);
+    }
     Timer(Timer&& other) noexcept
         : phases_(std::exchange(other.phases_, nullptr)),
           name_(std::move(other.name_)),
@@ -26,7 +29,6 @@ class Phases {
     }
 
    private:
-    using Clock = std::chrono::steady_clock;
     Phases* phases_;
     std::string name_;
     Clock::time_point start_;
@@ -48,8 +50,19 @@ class Phases {
     return 0;
   }
   const std::vector<std::pair<std::string, double>>& all() const { return phases_; }
+  // When each phase started first, in milliseconds from the start of the first one.
+  const std::vector<std::pair<std::string, double>>& starts() const { return starts_; }
 
  private:
+  void note_start(const std::string& name, Clock::time_point now) {
+    if (starts_.empty()) origin_ = now;
+    for (const auto& [known, at] : starts_)
+      if (known == name) return;
+    starts_.emplace_back(name, std::chrono::duration<double, std::milli>(now - origin_).count());
+  }
+
+  Clock::time_point origin_;
+  std::vector<std::pair<std::string, double>> starts_;
   std::vector<std::pair<std::string, double>> phases_;
 };
 

@@ -96,7 +96,7 @@ void apply_order(Nest& nest, const std::vector<std::vector<int>>& groups, size_t
 
 }  // namespace
 
-void order_loops(Nest& nest, const ShapeEnv& env) {
+std::vector<std::vector<int>> order_loops(Nest& nest, const ShapeEnv& env) {
   const std::vector<bool> reduced = reduced_axes(nest);
   std::vector<int> outer, run;
   if (nest.reductions.empty()) {
@@ -109,6 +109,7 @@ void order_loops(Nest& nest, const ShapeEnv& env) {
   const size_t outer_groups = groups.size();
   for (auto& group : merge_section(nest, run, reduced)) groups.push_back(std::move(group));
   apply_order(nest, groups, outer_groups);
+  return groups;
 }
 
 }  // namespace suture

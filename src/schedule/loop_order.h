@@ -12,6 +12,7 @@
 
 namespace suture {
 
-void order_loops(Nest& nest, const ShapeEnv& env);
+// Per loop of the result: the axes it walks.
+std::vector<std::vector<int>> order_loops(Nest& nest, const ShapeEnv& env);
 
 }  // namespace suture

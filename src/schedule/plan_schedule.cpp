@@ -82,7 +82,8 @@ Result<Schedule> plan_schedule(const LoopProgram& program, const Graph& graph,
     group.nest = std::move(std::get<Nest>(statement));
     if (group.nest.stores.empty() && group.nest.exprs.empty()) continue;
     std::sort(group.nest.nodes.begin(), group.nest.nodes.end());
-    order_loops(group.nest, program.env);
+    group.axes = group.nest.extents;
+    group.loops = order_loops(group.nest, program.env);
     group.ops = op_names(group.nest, graph);
     group.name = kernel_name(group.ops, kernels++);
     schedule.steps.emplace_back(std::move(group));

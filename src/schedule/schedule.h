@@ -26,8 +26,10 @@ struct FusionVerdict {
 // are merged. With reductions, `order.outer` is 0..k-1 and `order.run` k..n-1.
 struct KernelGroup {
   Nest nest;
-  std::string name;              // cpp_fused_..._k
-  std::vector<std::string> ops;  // op names, sorted, each once
+  std::vector<SymInt> axes;             // extents of the nest before loops were ordered
+  std::vector<std::vector<int>> loops;  // per loop: the axes it walks, outermost first
+  std::string name;                     // cpp_fused_..._k
+  std::vector<std::string> ops;         // op names, sorted, each once
 };
 
 struct Schedule {

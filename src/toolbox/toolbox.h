@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "toolbox/logs/chrome_trace.h"
 #include "toolbox/logs/log_renderer.h"
 #include "toolbox/logs/log_settings.h"
+#include "toolbox/logs/trace_diff.h"
 #include "toolbox/model/text.h"
 
 namespace suture::toolbox {

@@ -163,16 +163,23 @@ int KernelCache::open_directory() {
 }
 
 std::optional<std::string> KernelCache::load(const Digest& key) {
+  miss_reason_.clear();
   const File directory(open_directory());
-  if (directory.fd < 0) return std::nullopt;
+  if (directory.fd < 0) {
+    miss_reason_ = trouble_;
+    return std::nullopt;
+  }
   size_t size = 0;
-  const File file(open_entry(directory.fd, entry_name(key), size));
+  const std::string name = entry_name(key);
+  const File file(open_entry(directory.fd, name, size));
   std::string bytes;
-  if (file.fd < 0 || size < sizeof(Header) || !read_all(file.fd, bytes, size)) return std::nullopt;
-  const std::string_view payload = std::string_view(bytes).substr(sizeof(Header));
-  const Header expected = make_header(key, payload);
-  if (std::memcmp(bytes.data(), &expected, sizeof(Header)) != 0) return std::nullopt;
-  return std::string(payload);
+  if (file.fd < 0) return std::nullopt;
+  miss_reason_ = read_all(file.fd, bytes, size) ? fault_of(name, bytes) : "unreadable";
+  if (!miss_reason_.empty()) {
+    miss_reason_ = "the entry is " + miss_reason_;
+    return std::nullopt;
+  }
+  return bytes.substr(sizeof(Header));
 }
 
 void KernelCache::store(const Digest& key, std::string_view payload) {

@@ -38,6 +38,8 @@ class KernelCache {
   // (file name, what is wrong) of every entry that load would refuse. Costs nothing but a compile, so nothing
   // is removed.
   std::vector<std::pair<std::string, std::string>> verify();
+  // Why the last load found nothing though there is an entry, in a few words; "" when there is none.
+  const std::string& miss_reason() const { return miss_reason_; }
   // Why the directory cannot be used, in one sentence; "" while all is well.
   const std::string& trouble() const { return trouble_; }
 
@@ -47,7 +49,7 @@ class KernelCache {
   void note(std::string_view what, int error);
 
   std::string directory_;
-  std::string trouble_;
+  std::string trouble_, miss_reason_;
 };
 
 // A file name made of letters, digits, '_' and '-' only, at most 100 characters.

@@ -81,14 +81,22 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
                                                                       const KernelSource& source,
                                                                       KernelCache& cache) {
   const Digest digest = cache.enabled() ? key(compiler, source) : Digest{};
+  const std::string key_text = cache.enabled() ? to_hex(digest) : "";
+  std::string reason = cache.enabled() ? "no entry has this key" : "the disk cache is off";
   if (cache.enabled()) {
     if (auto object = cache.load(digest)) {
-      if (auto library = compiler.load(*object, source.symbols); library.ok()) {
+      auto library = compiler.load(*object, source.symbols);
+      if (library.ok()) {
         (*library)->from_cache = true;
         (*library)->object = std::move(*object);
         (*library)->tool = "disk cache";
+        (*library)->cache_key = key_text;
+        (*library)->cache_reason = "hit";
         return library;
       }
+      reason = "the entry cannot be loaded: " + library.error().message;
+    } else if (!cache.miss_reason().empty()) {
+      reason = cache.miss_reason();
     }
   }
   SUTURE_TRY(code, compiler.compile(source));
@@ -99,6 +107,8 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
   library->times.link += link;
   library->tool = compiler.name();
   library->object = std::move(code.bytes);
+  library->cache_key = key_text;
+  library->cache_reason = reason;
   return library;
 }
 

@@ -27,7 +27,9 @@ class KernelLibrary {
   std::string note;         // why the cache directory cannot be used; "" = nothing to tell
   CompileTimes times;
   bool from_cache = false;
-  std::string tool;  // "clang 19 (in process)", "g++", "disk cache"
+  std::string cache_key;     // hexadecimal digest; "" without a disk cache
+  std::string cache_reason;  // "hit", or why there was none
+  std::string tool;          // "clang 19 (in process)", "g++", "disk cache"
   size_t code_bytes = 0;
   std::string object;  // the file it was loaded from, for disassembly
 };

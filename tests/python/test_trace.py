@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
-from suture import _core
+import numpy as np
+
+import suture
+from suture import _core, _toolbox
+from tests.python.conftest import ROOT
 
 
 def read(directory: Path) -> list[list[dict]]:
@@ -87,3 +96,160 @@ def test_logs_of_nothing_is_a_usage_error(run_python, tmp_path):
     assert run_python("-m", "suture", "logs", str(tmp_path / "empty")).returncode == 2
     assert run_python("-m", "suture", "logs", str(tmp_path / "missing")).returncode == 2
     assert run_python("-m", "suture", "logs", "--logs", "nonsense", str(tmp_path)).returncode == 2
+
+
+ENDLESS = """
+import numpy as np, suture
+print("ready", flush=True)
+while True:
+    @suture.compile
+    def f(x):
+        y = np.sin(x) + 1
+        if y.sum() > 0:
+            y = y * 2
+        return y
+    f(np.ones(3))
+"""
+
+
+def test_killed_at_any_moment_every_complete_line_parses(write_program, tmp_path):
+    program = write_program(ENDLESS)
+    chance = random.Random(1)
+    lines = 0
+    for attempt in range(8):
+        directory = tmp_path / f"traces{attempt}"
+        child = subprocess.Popen(
+            [sys.executable, str(program)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "SUTURE_TRACE": str(directory), "PYTHONPATH": str(ROOT / "python")},
+        )
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(chance.uniform(0, 0.5))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        for file in directory.glob("*.jsonl"):
+            *whole, torn = file.read_bytes().split(b"\n")
+            for line in whole:
+                assert json.loads(line)["schema"] == _core.schema_version
+            lines += len(whole)
+    assert lines > 0
+
+
+def test_two_processes_threads_and_forks_share_a_directory(write_program, tmp_path):
+    program = write_program(
+        "import os, threading, numpy as np, suture\n"
+        "def work(k):\n"
+        "    for i in range(5): suture.compile(eval(f'lambda x: x + {k * 10 + i}'))(np.ones(2))\n"
+        "threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]\n"
+        "for t in threads: t.start()\n"
+        "for t in threads: t.join()\n"
+        "pid = os.fork()\n"
+        "work(7)\n"
+        "if not pid: os._exit(0)\n"
+        "os.waitpid(pid, 0)\n"
+    )
+    directory = tmp_path / "traces"
+    environment = {**os.environ, "SUTURE_TRACE": str(directory), "PYTHONPATH": str(ROOT / "python")}
+    children = [subprocess.Popen([sys.executable, str(program)], env=environment) for _ in range(2)]
+    assert [child.wait() for child in children] == [0, 0]
+    files = read(directory)
+    assert len(files) == 4
+    done = [[line for line in lines if line.get("event") == "frame_done"] for lines in files]
+    assert sorted(map(len, done)) == [5, 5, 20, 20], "nothing is lost, nothing is written twice"
+    assert max(len({line["fields"]["thread"] for line in lines}) for lines in done) == 4
+
+
+def test_traces_are_switched_in_a_running_process(tmp_path, restore_config):
+    def compiled():
+        suture.compile(lambda x: x + 1)(np.ones(2))
+
+    with suture.config.patch(trace=str(tmp_path / "a")):
+        compiled()
+        assert _core.trace_path().startswith(str(tmp_path / "a"))
+    compiled()
+    suture.config.trace = str(tmp_path / "b")
+    compiled()
+    compiled()
+    suture.config.trace = ""
+    compiled()
+    counts = [
+        sum(line.get("event") == "frame_done" for lines in read(tmp_path / name) for line in lines) for name in "ab"
+    ]
+    assert counts == [1, 2]
+
+
+def test_a_full_disk_is_one_warning(run_python, write_program, tmp_path):
+    program = write_program(
+        "import resource, signal, numpy as np, suture\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+        "for k in range(3): print(suture.compile(lambda x: x + k)(np.ones(1)), flush=True)\n"
+    )
+    done = run_python(str(program), SUTURE_TRACE=str(tmp_path / "traces"), SUTURE_CACHE_DIR="off")
+    assert done.returncode == 0 and done.stdout == "[1.]\n[2.]\n[3.]\n"
+    assert done.stderr.count("RuntimeWarning") == 1 and "File too large" in done.stderr
+    (file,) = (tmp_path / "traces").glob("*.jsonl")
+    for line in file.read_text().split("\n")[:-1]:
+        json.loads(line)
+
+
+EVERYTHING = (
+    "graph_breaks,recompiles_verbose,guards,graph_code,graph_sizes,trace_call,bytecode,schedule,memory_plan,cache"
+)
+
+
+def test_a_trace_renders_the_same_text_as_the_live_log(run_python, seed_program, tmp_path):
+    directory = tmp_path / "traces"
+    live = run_python(str(seed_program), SUTURE_TRACE=str(directory), SUTURE_LOGS=EVERYTHING)
+    later = run_python("-m", "suture", "logs", str(directory), EVERYTHING)
+    assert later.returncode == 0 and later.stderr == live.stderr
+    assert later.stderr.count("Graph break in user code") == 1 and "^^^" in later.stderr
+    filtered = run_python("-m", "suture", "logs", str(directory), "guards,@id=0/1")
+    assert {line.split("]")[0] for line in filtered.stderr.splitlines() if line.startswith("[")} == {"[0/1_1"}
+
+
+def test_diff_names_what_changed(run_python, seed_program, tmp_path):
+    before, after = tmp_path / "before", tmp_path / "after"
+    run_python(str(seed_program), SUTURE_TRACE=str(before))
+    text = seed_program.read_text()
+    seed_program.write_text(
+        text.replace("    if y.sum() > 0:\n        y = y * 2\n", "    y = y * 3\n    print(y.shape)\n")
+    )
+    run_python(str(seed_program), SUTURE_TRACE=str(after))
+    same = run_python("-m", "suture", "logs", "--diff", str(before), str(before))
+    assert same.stderr == "Nothing changed.\n" and same.returncode == 0
+    done = run_python("-m", "suture", "logs", "--json", "--diff", str(before), str(after))
+    changes = json.loads(done.stdout)["changes"]
+    kinds = {(change["what"], change["change"]) for change in changes}
+    assert {("break", "new"), ("break", "gone"), ("graph", "changed"), ("kernels", "changed")} <= kinds
+    (gone,) = [change for change in changes if (change["what"], change["change"]) == ("break", "gone")]
+    assert "SB101" in gone["text"] and gone["function"] == "f" and gone["before"] == 2
+
+
+def test_chrome_trace_is_valid_and_its_slices_nest(run_python, seed_program, tmp_path):
+    directory = tmp_path / "traces"
+    run_python(str(seed_program), SUTURE_TRACE=str(directory))
+    target = tmp_path / "out.json"
+    done = run_python("-m", "suture", "logs", str(directory), "--chrome", str(target))
+    assert done.returncode == 0 and done.stdout == ""
+    events = json.loads(target.read_text())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    assert {"capture", "passes", "codegen", "compile", "guards"} <= {event["name"] for event in slices}
+    assert sum(event["name"].startswith("compile f ") for event in slices) == 2
+    assert sum(event["ph"] == "i" and event["name"] == "graph_break" for event in events) == 2
+    open_slices: list[tuple[float, float]] = []
+    for event in slices:
+        start, end = event["ts"], event["ts"] + event["dur"]
+        while open_slices and open_slices[-1][1] <= start + 0.002:
+            open_slices.pop()
+        assert not open_slices or end <= open_slices[-1][1] + 0.002, "slices of a thread nest"
+        open_slices.append((start, end))
+    assert json.loads(_toolbox.chrome_trace([["torn", '{"schema":1,"pid":3', "{}"]]))["traceEvents"][1:] == [], (
+        "what is torn is passed over"
+    )
+
+
+def test_bad_arguments_are_usage_errors(run_python, tmp_path):
+    for arguments in ([], ["--diff", "a", "b"], [str(tmp_path), "graph_braks"], ["x", "guards", "--logs", "guards"]):
+        assert run_python("-m", "suture", "logs", *arguments).returncode == 2

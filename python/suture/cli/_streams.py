@@ -36,8 +36,13 @@ def say(line: str) -> None:
 
 def emit(value: Any) -> None:
     """One line of JSON on stdout."""
+    emit_text(json.dumps(value) + "\n")
+
+
+def emit_text(data: str) -> None:
+    """Data on stdout, as it is."""
     stream = _data or sys.stdout
-    print(json.dumps(value), file=stream)
+    stream.write(data)
     stream.flush()
 
 

@@ -10,7 +10,7 @@
 namespace suture::toolbox {
 namespace {
 
-using ArtifactRender = std::string (*)(const EventRecord&, RenderContext&);
+using ArtifactRender = Texts (*)(const EventRecord&, RenderContext&);
 
 ArtifactRender renderer_of(Artifact artifact) {
   switch (artifact) {
@@ -45,26 +45,38 @@ LogLine LogRenderer::make_line(const EventRecord& event, std::string logger, Lev
   return line;
 }
 
+bool LogRenderer::passes(const EventRecord& event) const {
+  if (!settings_.filters()) return true;
+  std::vector<std::string> functions{event.str("function")}, files{event.str("file")};
+  if (auto frame = context_.frames.find(event.compile.frame); frame != context_.frames.end()) {
+    functions.push_back(frame->second.function);
+    files.push_back(frame->second.file);
+  }
+  return settings_.passes(functions, files, event.id);
+}
+
 std::vector<LogLine> LogRenderer::render(std::string_view json_line) {
   std::vector<LogLine> out;
   auto parsed = parse_event(json_line);
   if (!parsed.ok()) return out;
   const EventRecord& event = *parsed;
   learn_frame(event, context_);
+  const bool filtered = !passes(event);
   bool shown_as_artifact = false;
   for (const ArtifactInfo& artifact : all_artifacts()) {
-    if (!settings_.on(artifact.artifact) || !artifact.fed_by(event)) continue;
-    std::string text = renderer_of(artifact.artifact)(event, context_);
+    if (filtered || !settings_.on(artifact.artifact) || !artifact.fed_by(event)) continue;
     shown_as_artifact = true;
-    if (text.empty()) continue;
-    out.push_back(
-        make_line(event, fmt::format("suture.{}.{}", artifact.component, artifact.name), Level::kInfo, text));
-    out.back().artifact = std::string(artifact.name);
+    for (std::string& text : renderer_of(artifact.artifact)(event, context_)) {
+      if (text.empty()) continue;
+      out.push_back(make_line(event, fmt::format("suture.{}.{}", artifact.component, artifact.name),
+                              Level::kInfo, std::move(text)));
+      out.back().artifact = std::string(artifact.name);
+    }
   }
   for (const ComponentMessage& message : component_messages()) {
     if (!event.is(message.event) || message.lowest < settings_.level(message.component)) continue;
     // The same news twice helps nobody: the artifact has said it in full.
-    if (shown_as_artifact) continue;
+    if (shown_as_artifact || (filtered && message.lowest < Level::kWarning)) continue;
     if (auto text = message.render(event, context_))
       out.push_back(make_line(event, fmt::format("suture.{}", message.component), message.lowest, *text));
   }

@@ -34,6 +34,7 @@ class LogRenderer {
   std::vector<LogLine> finish();
 
  private:
+  bool passes(const EventRecord& event) const;
   LogLine make_line(const EventRecord& event, std::string logger, Level level, std::string text) const;
 
   LogSettings settings_;

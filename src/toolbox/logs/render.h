@@ -27,10 +27,20 @@ struct RenderContext {
   FrameName frame_of(const EventRecord& event) const;
 };
 
-// "" = nothing to say. Texts may hold control characters; the caller escapes.
-#define SUTURE_ARTIFACT(name, ...) \
-  std::string render_##name(const EventRecord& event, RenderContext& context);
+// The texts of an event: one record each; none or "" = nothing to say. They may hold control characters; the caller
+// escapes.
+struct Texts : std::vector<std::string> {
+  using std::vector<std::string>::vector;
+  Texts(std::string one) { push_back(std::move(one)); }  // NOLINT: implicit on purpose
+  Texts(const char* one) { emplace_back(one); }          // NOLINT: implicit on purpose
+};
+#define SUTURE_ARTIFACT(name, ...) Texts render_##name(const EventRecord& event, RenderContext& context);
 #include "toolbox/logs/artifacts.def"
+
+// Quotes the line an event is about: as the event has it, else as `context` finds it.
+std::string quote_event(const EventRecord& event, const RenderContext& context);
+// Item i of a list, "" beyond its end.
+std::string item_of(const std::vector<std::string>& list, size_t i);
 
 // Messages of components: one line per event at a level.
 struct ComponentMessage {

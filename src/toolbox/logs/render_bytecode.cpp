@@ -5,7 +5,7 @@
 
 namespace suture::toolbox {
 
-std::string render_bytecode(const EventRecord& event, RenderContext& context) {
+Texts render_bytecode(const EventRecord& event, RenderContext& context) {
   return fmt::format("ORIGINAL BYTECODE of {}\n{}\nMODIFIED BYTECODE {}\n{}", context.frame_of(event).str(),
                      event.str("before"), event.str("name"), event.str("after"));
 }

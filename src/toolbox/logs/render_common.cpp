@@ -1,4 +1,4 @@
-// What several artifacts share: frame names.
+// What several artifacts share: frame names, quotes.
 #include <fmt/format.h>
 
 #include "toolbox/logs/render.h"
@@ -7,6 +7,17 @@ namespace suture::toolbox {
 
 std::string FrameName::str() const {
   return file.empty() ? function : fmt::format("{} ({}:{})", function, file, line);
+}
+
+std::string item_of(const std::vector<std::string>& list, size_t i) {
+  return i < list.size() ? list[i] : std::string();
+}
+
+std::string quote_event(const EventRecord& event, const RenderContext& context) {
+  const std::string source = event.str("source");
+  const SourceLine own = [&](const std::string&, int) { return source; };
+  return quote_source(source.empty() ? context.source_line : own, event.str("file"), event.integer("line"),
+                      event.integer("column", -1), event.integer("end_column", -1));
 }
 
 FrameName RenderContext::frame_of(const EventRecord& event) const {

@@ -21,7 +21,7 @@ std::string kernel_times(const EventRecord& event) {
 
 }  // namespace
 
-std::string render_compile_times(const EventRecord& event, RenderContext& context) {
+Texts render_compile_times(const EventRecord& event, RenderContext& context) {
   if (event.is(EventId::kKernelCompiled)) return kernel_times(event);
   std::string out = fmt::format("Compile Times of {}, entry {}: {:.1f} ms", context.frame_of(event).str(),
                                 event.integer("entry"), event.number("ms"));
@@ -29,7 +29,7 @@ std::string render_compile_times(const EventRecord& event, RenderContext& contex
   return out;
 }
 
-std::string render_replays(const EventRecord& event, RenderContext& context) {
+Texts render_replays(const EventRecord& event, RenderContext& context) {
   return fmt::format("Graph {} of {} ran again under NumPy: {}", event.str("graph"),
                      context.frame_of(event).str(), event.str("conditions"));
 }

@@ -30,7 +30,7 @@ Text skipped_quietly(const EventRecord& event, RenderContext&) {
 }
 
 Text limit_reached(const EventRecord& event, RenderContext& context) {
-  return render_recompiles(event, context);
+  return render_recompiles(event, context).front();
 }
 
 Text internal_error(const EventRecord& event, RenderContext&) {
@@ -72,11 +72,32 @@ Text kernel_source(const EventRecord& event, RenderContext&) {
   return fmt::format("{}: {}", event.str("graph"), event.str("path"));
 }
 
-Text pass_done(const EventRecord& event, RenderContext& context) {
-  return render_graph_passes(event, context);
+Text steps_planned(const EventRecord& event, RenderContext&) {
+  return fmt::format("{}: {}", event.str("graph"),
+                     count_of(static_cast<int64_t>(event.list("steps").size()), "step"));
 }
-Text fusion(const EventRecord& event, RenderContext& context) { return render_fusion(event, context); }
-Text replay(const EventRecord& event, RenderContext& context) { return render_replays(event, context); }
+
+Text lowered(const EventRecord& event, RenderContext& context) {
+  const std::string before = event.str("before");
+  int64_t nests = before.starts_with("for ");
+  for (size_t at = before.find("\nfor "); at != std::string::npos; at = before.find("\nfor ", at + 1))
+    ++nests;
+  return fmt::format("{}: {} before fusion", context.frame_of(event).str(), count_of(nests, "loop nest"));
+}
+
+Text cache_lookup(const EventRecord& event, RenderContext& context) {
+  return render_cache(event, context).front();
+}
+
+Text pass_done(const EventRecord& event, RenderContext& context) {
+  return render_graph_passes(event, context).front();
+}
+Text fusion(const EventRecord& event, RenderContext& context) {
+  return render_fusion(event, context).front();
+}
+Text replay(const EventRecord& event, RenderContext& context) {
+  return render_replays(event, context).front();
+}
 
 }  // namespace
 
@@ -95,6 +116,9 @@ const std::vector<ComponentMessage>& component_messages() {
       {EventId::kKernelSource, "codegen", Level::kInfo, kernel_source},
       {EventId::kPassDone, "passes", Level::kDebug, pass_done},
       {EventId::kFusionDecision, "schedule", Level::kDebug, fusion},
+      {EventId::kSchedulePlanned, "schedule", Level::kInfo, steps_planned},
+      {EventId::kLowered, "loop", Level::kInfo, lowered},
+      {EventId::kKernelCompiled, "cache", Level::kInfo, cache_lookup},
   };
   return table;
 }

@@ -5,7 +5,7 @@
 
 namespace suture::toolbox {
 
-std::string render_dynamic(const EventRecord& event, RenderContext& context) {
+Texts render_dynamic(const EventRecord& event, RenderContext& context) {
   std::string where = event.str("place");
   std::string at = where.empty() ? "" : fmt::format(" [{}]", where);
   if (event.str("why") == "fact") return fmt::format("fact {}{}", event.str("fact"), at);

@@ -26,14 +26,13 @@ std::string details(const EventRecord& event, const RenderContext& context) {
   std::string out = fmt::format("Graph Break Reason: {} ({})\nExplanation: {}", event.str("reason"),
                                 event.str("reason_id"), event.str("explanation"));
   for (const std::string& hint : event.list("hints")) out += fmt::format("\nHint: {}", hint);
-  std::string quote = quote_source(context.source_line, event.str("file"), event.integer("line"),
-                                   event.integer("column", -1), event.integer("end_column", -1));
+  std::string quote = quote_event(event, context);
   return quote.empty() ? out : out + "\n" + quote;
 }
 
 }  // namespace
 
-std::string render_graph_breaks(const EventRecord& event, RenderContext& context) {
+Texts render_graph_breaks(const EventRecord& event, RenderContext& context) {
   bool skipped = event.is(EventId::kFrameSkipped);
   std::string where = place(event.str("file"), event.integer("line"));
   int times = ++context.seen[break_key(event)];

@@ -15,7 +15,7 @@ namespace suture::toolbox {
 namespace {
 
 struct Leaf {
-  std::string kind, check, line;
+  std::string kind, check, line, source;
 };
 
 struct Branch {
@@ -53,11 +53,12 @@ Branch& child_of(Branch& parent, const std::string& source) {
   return parent.children.back();
 }
 
-std::string user_line(const std::string& where, const RenderContext& context) {
+// `where` and the line there: `text` when the event had it, else as the context finds it.
+std::string user_line(const std::string& where, std::string text, const RenderContext& context) {
   size_t colon = where.rfind(':');
   if (where.empty() || colon == std::string::npos) return "";
   int line = std::atoi(where.c_str() + colon + 1);
-  std::string text = context.source_line ? context.source_line(where.substr(0, colon), line) : "";
+  if (text.empty() && context.source_line) text = context.source_line(where.substr(0, colon), line);
   size_t first = text.find_first_not_of(" \t");
   size_t last = text.find_last_not_of(" \t\r\n");
   return first == std::string::npos ? where
@@ -68,7 +69,7 @@ void write_branch(std::string& out, const Branch& branch, const std::string& lea
                   const RenderContext& context) {
   for (const Leaf& leaf : branch.leaves) {
     std::string line = fmt::format("{}{:<11} {}", lead, leaf.kind, leaf.check);
-    std::string user = user_line(leaf.line, context);
+    std::string user = user_line(leaf.line, leaf.source, context);
     out += "\n" + (user.empty() ? line : fmt::format("{:<72}  # {}", line, user));
   }
   for (const Branch& child : branch.children) {
@@ -77,19 +78,16 @@ void write_branch(std::string& out, const Branch& branch, const std::string& lea
   }
 }
 
-std::string item(const std::vector<std::string>& list, size_t i) {
-  return i < list.size() ? list[i] : std::string();
-}
-
 }  // namespace
 
-std::string render_guards(const EventRecord& event, RenderContext& context) {
+Texts render_guards(const EventRecord& event, RenderContext& context) {
   const auto& checks = event.list("guards");
   Branch root;
   for (size_t i = 0; i < checks.size(); ++i) {
     Branch* at = &root;
-    for (const std::string& source : prefixes(item(event.list("sources"), i))) at = &child_of(*at, source);
-    at->leaves.push_back({item(event.list("kinds"), i), checks[i], item(event.list("lines"), i)});
+    for (const std::string& source : prefixes(item_of(event.list("sources"), i))) at = &child_of(*at, source);
+    at->leaves.push_back({item_of(event.list("kinds"), i), checks[i], item_of(event.list("lines"), i),
+                          item_of(event.list("line_sources"), i)});
   }
   std::string out =
       fmt::format("Guards of {}, entry {}: {}", context.frame_of(event).str(), event.compile.compile,

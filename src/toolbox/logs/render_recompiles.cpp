@@ -33,11 +33,11 @@ std::string recompile_text(const EventRecord& event, const std::vector<std::stri
 
 }  // namespace
 
-std::string render_recompiles(const EventRecord& event, RenderContext&) {
+Texts render_recompiles(const EventRecord& event, RenderContext&) {
   return recompile_text(event, event.list("failures"));
 }
 
-std::string render_recompiles_verbose(const EventRecord& event, RenderContext&) {
+Texts render_recompiles_verbose(const EventRecord& event, RenderContext&) {
   const auto& all = event.list("failures_verbose");
   return recompile_text(event, all.empty() ? event.list("failures") : all);
 }

@@ -51,6 +51,28 @@ std::string caret_line(std::string_view source, size_t column, size_t end_column
   return out;
 }
 
+constexpr size_t kLongestQuote = 240;  // bytes
+
+size_t character_start(std::string_view text, size_t at) {
+  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return std::min(at, text.size());
+}
+
+// A window of a very long line, around the column.
+std::string quote_part(std::string source, int64_t line, int64_t column, int64_t end_column) {
+  const auto wanted = static_cast<size_t>(std::max<int64_t>(column, 0));
+  const size_t begin = wanted < kLongestQuote / 2 || wanted >= source.size()
+                           ? 0
+                           : character_start(source, wanted - kLongestQuote / 2);
+  const size_t end = character_start(source, std::min(source.size(), begin + kLongestQuote - 6));
+  const std::string lead = begin > 0 ? "..." : "";
+  const std::string part = lead + source.substr(begin, end - begin) + (end < source.size() ? "..." : "");
+  const auto moved = static_cast<int64_t>(lead.size()) - static_cast<int64_t>(begin);
+  const int64_t last = std::min<int64_t>(end_column, static_cast<int64_t>(end));
+  return quote_source([&](const std::string&, int) { return part; }, "", line,
+                      column < 0 ? -1 : column + moved, last > column ? last + moved : -1);
+}
+
 }  // namespace
 
 std::string escape_terminal(std::string_view text) {
@@ -125,6 +147,7 @@ std::string quote_source(const SourceLine& source_line, const std::string& file,
   while (!source.empty() && (source.back() == '\n' || source.back() == '\r' || source.back() == ' '))
     source.pop_back();
   if (source.empty()) return "";
+  if (source.size() > kLongestQuote) return quote_part(std::move(source), line, column, end_column);
   std::string number = std::to_string(line);
   std::string out = fmt::format("{:>6} | {}", number, escape_terminal(source));
   if (column < 0 || static_cast<size_t>(column) >= source.size()) return out;

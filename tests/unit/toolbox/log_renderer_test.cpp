@@ -80,15 +80,15 @@ TEST(LogRenderer, output_code_starts_with_the_path_and_holds_signature_and_text)
   logs(frame_start(0, 0, "f"));
   EXPECT_THAT(
       logs(kernel_source(0, 0, "cpp_fused_add_gt_sin_sum_0")),
-      ElementsAre("Output code written to: /cache/graph_0.cpp\nGraph graph_0 of f (prog.py:19)\n"
-                  "cpp_fused_add_gt_sin_sum_0 = (const double* x, double* y)\nextern \"C\" int k;\n"));
+      ElementsAre("// Output code written to: /cache/graph_0.cpp\n// Graph graph_0 of f (prog.py:19)\n"
+                  "// cpp_fused_add_gt_sin_sum_0 = (const double* x, double* y)\nextern \"C\" int k;\n"));
 }
 
 TEST(LogRenderer, graph_code_and_compile_times_name_the_function) {
   Rendered logs("graph_code,compile_times");
   logs(frame_start(0, 0, "f"));
   EXPECT_THAT(logs(graph_captured(0, 0, {"np.sin"}, {"20"})),
-              ElementsAre("Graph graph_0 of f (prog.py:19), 1 op\ndef forward(x):\n    return (x,)\n"));
+              ElementsAre("# Graph graph_0 of f (prog.py:19), 1 op\ndef forward(x):\n    return (x,)\n"));
   EXPECT_THAT(logs(frame_done(0, 0, "f", 40)),
               ElementsAre(HasSubstr("Compile Times of f (prog.py:19), entry 0: 40.0 ms\n"
                                     "  capture               20.00 ms")));
@@ -157,6 +157,54 @@ TEST(LogRenderer, lines_that_are_not_events_say_nothing) {
   EXPECT_THAT(logs("{\"schema\":1,\"suture\":\"0.1\"}"), IsEmpty());
   EXPECT_THAT(logs("{\"event\":\"graph_br"), IsEmpty());
   EXPECT_THAT(logs("[]"), IsEmpty());
+}
+
+TEST(LogRenderer, filters_choose_by_function_file_and_id_and_never_hide_warnings) {
+  const auto shown = [](std::string_view settings) {
+    LogRenderer logs(*parse_log_settings(settings), seed_source());
+    logs.render(frame_start(0, 0, "f"));
+    logs.render(frame_start(1, 0, "g"));
+    std::string out;
+    for (const std::string& line :
+         {graph_captured(0, 0, {"np.sin"}, {"20"}), graph_captured(1, 0, {"np.cos"}, {"20"})})
+      for (const LogLine& each : logs.render(line)) out += each.compile_id + " ";
+    return out;
+  };
+  EXPECT_EQ(shown("graph_code"), "0/0 1/0 ");
+  EXPECT_EQ(shown("graph_code,@function=f"), "0/0 ");
+  EXPECT_EQ(shown("graph_code,@function=f,@function=g*"), "0/0 1/0 ");
+  EXPECT_EQ(shown("graph_code,@file=prog.py,@id=1"), "1/0 ");
+  EXPECT_EQ(shown("graph_code,@id=1/0"), "1/0 ");
+  EXPECT_EQ(shown("graph_code,@file=other.py"), "");
+  EXPECT_EQ(shown("graph_code,@function=f,@id=1"), "") << "different kinds must all hold";
+  LogRenderer logs(*parse_log_settings("@function=nobody"), seed_source());
+  EXPECT_EQ(logs.render(line_of(Event(EventId::kInternalError, {3, 0, 0}).set("function", std::string("h"))))
+                .size(),
+            1u);
+}
+
+TEST(LogRenderer, kernel_code_is_one_record_per_kernel) {
+  LogRenderer logs(*parse_log_settings("kernel_code"), nullptr);
+  const std::string code = "// k_0: add\nint k_0;\n// k_1: sum\nint k_1;\n";
+  auto lines = logs.render(line_of(Event(EventId::kKernelSource, {0, 0, 0})
+                                       .set("graph", std::string("g"))
+                                       .set("kernels", std::vector<std::string>{"k_0", "k_1"})
+                                       .set("code", code)));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0].text, ::testing::EndsWith("// k_0: add\nint k_0;\n"));
+  EXPECT_THAT(lines[1].text, ::testing::EndsWith("// k_1: sum\nint k_1;\n"));
+}
+
+TEST(LogRenderer, quotes_come_from_the_event_so_that_a_trace_reads_like_the_live_log) {
+  Rendered logs("graph_breaks");
+  auto text = logs(line_of(Event(EventId::kGraphBreak, {0, 0, 0})
+                               .set("file", std::string("gone.py"))
+                               .set("line", int64_t{7})
+                               .set("column", int64_t{4})
+                               .set("end_column", int64_t{5})
+                               .set("source", std::string("    x = \x1b[31m1"))));
+  ASSERT_EQ(text.size(), 1u);
+  EXPECT_THAT(text[0], HasSubstr("     7 |     x = \\x1b[31m1\n       |     ^"));
 }
 
 }  // namespace

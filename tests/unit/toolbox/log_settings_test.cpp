@@ -62,19 +62,17 @@ TEST(LogSettings, unknown_names_are_errors_that_name_the_nearest) {
 
 TEST(LogSettings, help_lists_names_and_goes_on) {
   auto settings = parse("help,recompiles");
-  EXPECT_THAT(settings.help(),
-              AllOf(HasSubstr("graph_breaks"), HasSubstr("toolchain"), Not(HasSubstr("bytecode "))));
+  EXPECT_THAT(settings.help(), AllOf(HasSubstr("\n  graph_breaks "), HasSubstr("\n  toolchain "),
+                                     HasSubstr("\n  bytecode "), Not(HasSubstr("frame_start"))));
   EXPECT_THAT(settings.artifacts(), ElementsAre("recompiles"));
-  EXPECT_THAT(parse("+help").help(), HasSubstr("bytecode "));
+  EXPECT_THAT(parse("+help").help(), HasSubstr("part of capture; from the events output_bytecode\n"));
 }
 
-TEST(LogSettings, no_name_is_both_an_artifact_and_a_component) {
+TEST(LogSettings, every_artifact_belongs_to_a_component) {
   for (const ArtifactInfo& artifact : all_artifacts()) {
     bool component_exists = false;
-    for (const ComponentInfo& component : all_components()) {
-      EXPECT_NE(artifact.name, component.name);
+    for (const ComponentInfo& component : all_components())
       component_exists |= artifact.component == component.name;
-    }
     EXPECT_TRUE(component_exists) << artifact.name << " belongs to unknown component " << artifact.component;
   }
 }
@@ -84,6 +82,35 @@ TEST(LogSettings, events_are_those_the_settings_need) {
   EXPECT_THAT(parse("").events(),
               ElementsAre("cache_trouble", "frame_skipped", "internal_error", "recompile_limit"));
   EXPECT_THAT(parse("+passes").events(), Contains("pass_done"));
+}
+
+TEST(LogSettings, globs) {
+  EXPECT_TRUE(matches_glob("f*", "forward"));
+  EXPECT_TRUE(matches_glob("*/model.py", "/a/b/model.py"));
+  EXPECT_TRUE(matches_glob("?", "x"));
+  EXPECT_TRUE(matches_glob("", ""));
+  EXPECT_FALSE(matches_glob("f", "forward"));
+  EXPECT_FALSE(matches_glob("?", ""));
+  EXPECT_TRUE(matches_glob("*a*a*a*a*a*a*a*b*", std::string(2000, 'a') + "b"));
+  EXPECT_FALSE(matches_glob("*a*a*a*a*a*a*a*b", std::string(2000, 'a')));
+}
+
+TEST(LogSettings, a_bad_filter_is_an_error_that_names_the_nearest) {
+  for (const char* text : {"@funtcion=f", "@function", "@function=", "-@function=f", "@", "@=x"})
+    EXPECT_FALSE(parse_log_settings(text).ok()) << text;
+  EXPECT_THAT(parse_log_settings("@funtcion=f").error().message, HasSubstr("did you mean '@function='"));
+}
+
+TEST(LogSettings, a_name_that_is_artifact_and_component_means_both) {
+  EXPECT_THAT(parse("+cache").artifacts(), ElementsAre("cache"));
+  EXPECT_EQ(parse("+cache").level("cache"), Level::kDebug);
+  EXPECT_THAT(parse("-cache").artifacts(), IsEmpty());
+  EXPECT_EQ(parse("-cache").level("cache"), Level::kError);
+}
+
+TEST(LogSettings, filters_alone_switch_nothing_on) {
+  EXPECT_THAT(parse("@function=f").artifacts(), IsEmpty());
+  EXPECT_TRUE(parse("@function=f").filters());
 }
 
 }  // namespace

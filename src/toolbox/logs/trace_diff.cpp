@@ -1,0 +1,173 @@
+#include "toolbox/logs/trace_diff.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "base/json_writer.h"
+#include "toolbox/model/text.h"
+#include "toolbox/model/trace_model.h"
+
+namespace suture::toolbox {
+namespace {
+
+struct Item {
+  TraceChange about;
+  double value = 0;     // how often, or how much
+  std::string content;  // compared when both runs have the item
+};
+using Items = std::map<std::string, Item>;  // by key
+
+struct Run {
+  Items breaks, skips, recompiles, graphs, kernels, phases;
+};
+
+void count(Items& items, const std::string& key, TraceChange about, double by = 1) {
+  auto [at, fresh] = items.try_emplace(key, Item{std::move(about), 0, ""});
+  at->second.value += by;
+}
+
+// "0/1: array 'x' ..." without the entry's number
+std::string sentence_of(const std::string& failure) {
+  const size_t colon = failure.find(": ");
+  const bool numbered = colon != std::string::npos && failure.find_first_not_of("0123456789/_") == colon;
+  return numbered ? failure.substr(colon + 2) : failure;
+}
+
+void add_graphs(Run& run, const FrameModel& frame, std::map<std::string, int>& seen) {
+  const std::string name = frame.file + "\n" + frame.function;
+  for (const CompileModel& compile : frame.compiles) {
+    for (const auto& [phase, ms] : compile.phases)
+      count(run.phases, phase, {"phase", "", "", "", 0, phase}, ms);
+    for (const RecompileModel& recompile : compile.recompiles)
+      for (const std::string& failure : recompile.failures)
+        count(run.recompiles, name + "\n" + sentence_of(failure),
+              {"recompile", "", frame.function, frame.file, frame.line, sentence_of(failure)});
+    if (!compile.has_graph()) continue;
+    const int number = seen[name]++;
+    const std::string key = fmt::format("{}\n{}", name, number);
+    const std::string text = number ? fmt::format("compile {} of it", number) : "its first compile";
+    run.graphs[key] = {{"graph", "", frame.function, frame.file, frame.line, text},
+                       static_cast<double>(compile.graph.ops.size()),
+                       compile.graph.text};
+    std::string code;
+    for (const KernelModel& kernel : compile.kernels)
+      if (code != kernel.code) code += kernel.code;
+    if (!compile.kernels.empty())
+      run.kernels[key] = {{"kernels", "", frame.function, frame.file, frame.line, text},
+                          static_cast<double>(compile.kernels.size()),
+                          code};
+  }
+}
+
+Run read_run(const RunLines& files) {
+  Run run;
+  std::map<std::string, int> seen;
+  for (const auto& lines : files) {
+    TraceModel model;
+    for (const std::string& line : lines) model.add_line(line);
+    for (const BreakModel& b : model.breaks)
+      count(run.breaks, b.file + "\n" + b.function + "\n" + b.reason_id + "\n" + b.explanation,
+            {"break", "", b.function, b.file, b.line,
+             fmt::format("{} ({}): {}", b.reason, b.reason_id, b.explanation)},
+            static_cast<double>(b.hits));
+    for (const SkipModel& s : model.skips)
+      count(run.skips, s.file + "\n" + s.function + "\n" + s.reason_id + "\n" + s.explanation,
+            {"skip", "", s.function, s.file, s.line,
+             fmt::format("{} ({}): {}", s.reason, s.reason_id, s.explanation)},
+            static_cast<double>(s.hits));
+    for (const FrameModel& frame : model.frames) add_graphs(run, frame, seen);
+  }
+  return run;
+}
+
+std::string change_of(const Item& before, const Item& after) {
+  if (before.content != after.content) return "changed";
+  if (!before.content.empty() || before.value == after.value) return "";
+  return after.value > before.value ? "more" : "fewer";
+}
+
+std::string slower_or_faster(double before, double after) {
+  const double difference = std::abs(after - before);
+  if (difference < 1 || difference < 0.2 * std::max(before, after)) return "";
+  return after > before ? "slower" : "faster";
+}
+
+void compare(const Items& before, const Items& after, bool times, std::vector<TraceChange>& out) {
+  const auto report = [&](TraceChange change, const char* word, double was, double is) {
+    change.change = word;
+    change.before = was;
+    change.after = is;
+    out.push_back(std::move(change));
+  };
+  static const Item nothing;
+  for (const auto& [key, item] : after) {
+    const auto old = before.find(key);
+    const Item& was = old == before.end() ? nothing : old->second;
+    const std::string word = times                 ? slower_or_faster(was.value, item.value)
+                             : old == before.end() ? "new"
+                                                   : change_of(was, item);
+    if (!word.empty()) report(item.about, word.c_str(), was.value, item.value);
+  }
+  for (const auto& [key, item] : before) {
+    if (after.contains(key)) continue;
+    const std::string word = times ? slower_or_faster(item.value, 0) : "gone";
+    if (!word.empty()) report(item.about, word.c_str(), item.value, 0);
+  }
+}
+
+std::string line_of(const TraceChange& change) {
+  if (change.what == "phase")
+    return fmt::format("phase {} {}: {:.1f} ms, was {:.1f} ms", change.text, change.change, change.after,
+                       change.before);
+  const std::string where = change.file.empty() ? "" : fmt::format(" ({})", place(change.file, change.line));
+  std::string out =
+      fmt::format("{} {} in {}{}: {}", change.change, change.what, change.function, where, change.text);
+  if (change.what == "graph" && change.change == "changed")
+    out += fmt::format(", {:.0f} ops, was {:.0f}", change.after, change.before);
+  else if (change.what != "graph" && change.what != "kernels" && change.before > 0 && change.after > 0)
+    out += fmt::format(" [{:.0f} times, was {:.0f}]", change.after, change.before);
+  return out;
+}
+
+}  // namespace
+
+std::vector<TraceChange> diff_runs(const RunLines& before, const RunLines& after) {
+  const Run a = read_run(before), b = read_run(after);
+  std::vector<TraceChange> out;
+  compare(a.breaks, b.breaks, false, out);
+  compare(a.skips, b.skips, false, out);
+  compare(a.recompiles, b.recompiles, false, out);
+  compare(a.graphs, b.graphs, false, out);
+  compare(a.kernels, b.kernels, false, out);
+  compare(a.phases, b.phases, true, out);
+  return out;
+}
+
+std::string diff_json(const std::vector<TraceChange>& changes) {
+  JsonWriter json;
+  json.begin_object().field("schema", 1).key("changes").begin_array();
+  for (const TraceChange& change : changes)
+    json.begin_object()
+        .field("what", change.what)
+        .field("change", change.change)
+        .field("function", change.function)
+        .field("file", change.file)
+        .field("line", change.line)
+        .field("text", change.text)
+        .field("before", change.before)
+        .field("after", change.after)
+        .end_object();
+  json.end_array().end_object();
+  return json.text();
+}
+
+std::string diff_text(const std::vector<TraceChange>& changes) {
+  if (changes.empty()) return "Nothing changed.\n";
+  std::string out;
+  for (const TraceChange& change : changes) out += escape_terminal(line_of(change)) + "\n";
+  return out;
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,88 @@
+#include "trace/trace_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+#include "base/json_writer.h"
+
+namespace suture {
+namespace {
+
+// Made only for those who ask by name: a disassembler is loaded for it.
+constexpr std::string_view kOnlyByName[] = {"kernel_assembly"};
+
+// mkdir -p; errors of parents show at the last step.
+int make_directories(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    mkdir(path.substr(0, slash).c_str(), 0700);
+  return mkdir(path.c_str(), 0700) != 0 && errno != EEXIST ? errno : 0;
+}
+
+std::string file_name(int pid) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y_%m_%d_%H_%M_%S", &local);
+  return std::string("suture_trace_") + stamp + "-pid_" + std::to_string(pid) + ".jsonl";
+}
+
+}  // namespace
+
+uint64_t TraceFile::events() {
+  uint64_t mask = ~uint64_t{0};
+  for (std::string_view name : kOnlyByName)
+    if (auto event = event_named(name)) mask &= ~(uint64_t{1} << static_cast<int>(*event));
+  return mask;
+}
+
+void TraceFile::write(const Event& event) {
+  if (broken_) return;
+  if ((file_ < 0 || pid_ != getpid()) && !open()) return;
+  append(to_json_line(event));
+}
+
+bool TraceFile::open() {
+  close();  // in a child: the parent's file
+  pid_ = getpid();
+  if (const int error = make_directories(directory_)) return give_up(directory_, error), false;
+  path_ = directory_ + "/" + file_name(pid_);
+  file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file_ < 0) return give_up(path_, errno), false;
+  JsonWriter json;
+  json.begin_object().field("schema", kEventSchemaVersion);
+  for (const auto& [name, value] : facts_) json.field(name, value);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  json.field("pid", pid_).field("time", std::chrono::duration<double>(now).count()).end_object();
+  return append(json.text());
+}
+
+bool TraceFile::append(std::string line) {
+  line += '\n';
+  for (size_t done = 0; done < line.size();) {
+    const ssize_t n = ::write(file_, line.data() + done, line.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return give_up(path_, errno), false;
+    done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+void TraceFile::give_up(const std::string& what, int error) {
+  broken_ = true;
+  close();
+  on_trouble_(what + ": " + std::strerror(error));
+}
+
+void TraceFile::close() {
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+}
+
+}  // namespace suture
