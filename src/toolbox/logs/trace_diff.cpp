@@ -41,9 +41,9 @@ void add_graphs(Run& run, const FrameModel& frame, std::map<std::string, int>& s
     for (const auto& [phase, ms] : compile.phases)
       count(run.phases, phase, {"phase", "", "", "", 0, phase}, ms);
     for (const RecompileModel& recompile : compile.recompiles)
-      for (const std::string& failure : recompile.failures)
-        count(run.recompiles, name + "\n" + sentence_of(failure),
-              {"recompile", "", frame.function, frame.file, frame.line, sentence_of(failure)});
+      for (const CauseModel& cause : recompile.causes)
+        count(run.recompiles, name + "\n" + sentence_of(cause.sentence),
+              {"recompile", "", frame.function, frame.file, frame.line, sentence_of(cause.sentence)});
     if (!compile.has_graph()) continue;
     const int number = seen[name]++;
     const std::string key = fmt::format("{}\n{}", name, number);
