@@ -82,7 +82,7 @@ TEST(Options, refuse_values_outside_their_domain_and_say_what_is_allowed) {
   EXPECT_EQ(refusal("max_unroll", "99999999999999999999"),
             "option 'max_unroll' cannot be 99999999999999999999; allowed: 0 to 2147483647");
   EXPECT_EQ(refusal("logs_format", "colourful"),
-            "option 'logs_format' cannot be 'colourful'; allowed: '', compact, a text with '%('");
+            "option 'logs_format' cannot be 'colourful'; allowed: '', compact, full, a text with '%('");
 }
 
 TEST(Options, refuse_passes_that_do_not_exist_or_cannot_be_skipped) {
