@@ -82,7 +82,7 @@ def test_environment_is_read_once_at_import_and_bad_values_are_one_warning(run_p
         ("max_unroll", 2**40, "option 'max_unroll' cannot be 1099511627776; allowed: 0 to"),
         ("skip_passes", "x", "no pass is named 'x'"),
         ("skip_passes", "insert_casts", "pass 'insert_casts' is required and cannot be skipped"),
-        ("logs_format", "pretty", "allowed: '', compact, a text with"),
+        ("logs_format", "pretty", "allowed: '', compact, full, a text with"),
         ("logs", "graph_braks", "did you mean 'graph_breaks'"),
         ("backend", "nativ", "did you mean 'native'"),
     ],
