@@ -30,6 +30,12 @@ bool ends_compile(const EventRecord& event) {
          event.is(EventId::kInternalError);
 }
 
+bool makes_a_file(const EventRecord& event) {
+  return std::ranges::any_of(all_dump_files(), [&](const DumpFile& file) {
+    return std::ranges::find(file.events, *event.event) != file.events.end();
+  });
+}
+
 }  // namespace
 
 std::string DumpWriter::open(const std::string& path) {
@@ -77,6 +83,7 @@ DumpedCompile* DumpWriter::compile_of(const CompileId& id) {
 void DumpWriter::forget_old_events() {
   while (order_.size() - forgotten_ > kCompilesWithEvents) {
     DumpedCompile& old = compiles_[order_[forgotten_++]];
+    old.forgotten = true;
     old.dump.events = {};
     old.dump.lines = {};
   }
@@ -137,7 +144,9 @@ std::string DumpWriter::add_line(std::string_view line) {
   auto event = parse_event(line);
   if (!event.ok() || !event->event || event->compile.frame < 0) return "";
   DumpedCompile* compile = compile_of(event->compile);
-  if (!compile) return "";
+  // What follows a compile that has ended comes once per call (replays): kept only when a file is made of it.
+  const bool late = compile && compile->state != "running";
+  if (!compile || compile->forgotten || (late && !makes_a_file(*event))) return "";
   compile->dump.events.push_back(*event);
   compile->dump.lines.emplace_back(line);
   learn(*compile, *event);

@@ -10,7 +10,8 @@
 // Invariants
 //   - Trouble (a full disk, a directory that vanished) is told once and costs the file, never the caller.
 //   - At most `limit` compiles get a directory; later ones are counted in the index.
-//   - Only the newest compiles keep their events; files of older ones stay as they are.
+//   - Only the newest compiles keep their events; files of older ones stay as they are, whatever arrives later.
+//   - Memory does not grow with the number of calls.
 #pragma once
 
 #include <map>
@@ -42,6 +43,7 @@ struct DumpedCompile {
   std::string directory;
   std::string state = "running";  // running | compiled | skipped | failed
   double ms = 0;
+  bool forgotten = false;  // old: later events change nothing
   std::map<std::string, DumpedFile> files;
 };
 

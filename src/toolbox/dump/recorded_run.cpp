@@ -60,17 +60,6 @@ std::vector<RecordedInput> described_inputs(const EventRecord& event) {
   return inputs;
 }
 
-std::vector<int64_t> json_numbers(const JsonObject& object, std::string_view key) {
-  std::vector<int64_t> out;
-  simdjson::dom::array items;
-  if (object[key].get(items) != simdjson::SUCCESS) return out;
-  for (JsonElement element : items) {
-    int64_t number = 0;
-    if (element.get(number) == simdjson::SUCCESS) out.push_back(number);
-  }
-  return out;
-}
-
 // Files are named by the one who saved them; a trace may come from anywhere, and a path in it may not leave the dump.
 std::string safe_path(std::string path) {
   const bool plain = std::ranges::all_of(path, [](char c) {
@@ -95,8 +84,8 @@ void read_inputs(const EventRecord& event, std::vector<RecordedInput>& inputs) {
     RecordedInput& input = inputs[i];
     input.value = json_str(object, "value");
     if (json_str(object, "kind") != "array") return;
-    input.shape = json_numbers(object, "shape");
-    input.strides = json_numbers(object, "strides");
+    input.shape = json_ints(object, "shape");
+    input.strides = json_ints(object, "strides");
     input.memory = json_int(object, "memory");
     input.memory_bytes = json_int(object, "memory_bytes");
     input.offset = json_int(object, "offset");

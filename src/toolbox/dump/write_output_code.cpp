@@ -43,17 +43,6 @@ struct Plan {
   std::vector<int64_t> outputs;
 };
 
-std::vector<int64_t> numbers(const JsonObject& object, std::string_view key) {
-  std::vector<int64_t> out;
-  simdjson::dom::array items;
-  if (object[key].get(items) != simdjson::SUCCESS) return out;
-  for (JsonElement element : items) {
-    int64_t number = 0;
-    if (element.get(number) == simdjson::SUCCESS) out.push_back(number);
-  }
-  return out;
-}
-
 // None: no plan, or one whose indices do not fit together (a trace may come from anywhere).
 std::optional<Plan> read_plan(const std::string& json) {
   simdjson::dom::parser parser;
@@ -61,14 +50,14 @@ std::optional<Plan> read_plan(const std::string& json) {
   if (parser.parse(json).get(object) != simdjson::SUCCESS) return std::nullopt;
   Plan plan;
   plan.symbols = json_list(object, "symbols");
-  plan.outputs = numbers(object, "outputs");
+  plan.outputs = json_ints(object, "outputs");
   json_objects(object, "buffers", [&](const JsonObject& row) {
     plan.buffers.push_back({json_str(row, "kind"), json_str(row, "class"), json_str(row, "dtype"),
                             json_str(row, "offset"), json_int(row, "input"), json_int(row, "base"),
                             json_list(row, "shape"), json_list(row, "strides")});
   });
   json_objects(object, "steps", [&](const JsonObject& row) {
-    plan.steps.push_back({json_str(row, "kernel"), json_str(row, "numpy"), numbers(row, "buffers"),
+    plan.steps.push_back({json_str(row, "kernel"), json_str(row, "numpy"), json_ints(row, "buffers"),
                           json_list(row, "sizes"), json_int(row, "result")});
   });
   const auto count = static_cast<int64_t>(plan.buffers.size());

@@ -44,6 +44,17 @@ inline std::vector<std::string> json_list(const JsonObject& object, std::string_
   return out;
 }
 
+inline std::vector<int64_t> json_ints(const JsonObject& object, std::string_view key) {
+  std::vector<int64_t> out;
+  simdjson::dom::array items;
+  if (object[key].get(items) != simdjson::SUCCESS) return out;
+  for (JsonElement item : items) {
+    int64_t number = 0;
+    if (item.get(number) == simdjson::SUCCESS) out.push_back(number);
+  }
+  return out;
+}
+
 // Calls `each` with every object in the list `key`.
 template <class Each>
 void json_objects(const JsonObject& object, std::string_view key, Each each) {

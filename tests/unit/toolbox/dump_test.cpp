@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,6 +26,12 @@ class DumpTest : public testing::Test {
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     root_ = name;
     ASSERT_EQ(writer_.open(root_ / "dump"), "");
+  }
+  static Event done(int frame) {
+    return Event(EventId::kFrameDone, {frame, 0, 0}).set("function", std::string("f"));
+  }
+  static Event replay(int frame) {
+    return Event(EventId::kReplay, {frame, 0, 0}).set("conditions", std::string("divide by zero"));
   }
   void TearDown() override { fs::remove_all(root_); }
 
@@ -131,6 +138,38 @@ TEST_F(DumpTest, compiles_beyond_the_limit_are_counted) {
   for (int frame = 0; frame < 5; ++frame) ASSERT_EQ(writer_.add_line(frame_start(frame, 0, "f")), "");
   ASSERT_EQ(writer_.finish(), "");
   EXPECT_THAT(read("index.json"), HasSubstr("\"compiles_not_written\":3"));
+}
+
+TEST_F(DumpTest, events_of_calls_are_not_kept) {
+  ASSERT_EQ(writer_.add_line(frame_start(0, 0, "f")), "");
+  add(replay(0));
+  add(done(0));
+  for (int call = 0; call < 100; ++call) add(replay(0));
+  add(Event(EventId::kGraphRun, {0, 0, 0}));
+  const std::string lines = read("f_0_0/events.jsonl");
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 4) << lines;  // start, the replay before the end, end, run
+}
+
+TEST(DumpWriter, files_of_old_compiles_stay_as_they_are) {
+  std::string root = (fs::temp_directory_path() / "suture_dump_test_XXXXXX").string();
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  DumpWriter writer(
+      {.prelude = "", .build_flags = "", .facts = "", .limit = 1000, .source_line = seed_source()});
+  ASSERT_EQ(writer.open(root + "/dump"), "");
+  const auto add = [&](Event event) { ASSERT_EQ(writer.add_line(line_of(std::move(event))), ""); };
+  const auto lines = [&] {
+    std::ifstream in(root + "/dump/f_0_0/events.jsonl");
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  for (int frame = 0; frame < 200; ++frame) {
+    ASSERT_EQ(writer.add_line(frame_start(frame, 0, "f")), "");
+    add(Event(EventId::kFrameDone, {frame, 0, 0}).set("function", std::string("f")));
+  }
+  const std::string before = lines();
+  EXPECT_NE(before, "");
+  add(Event(EventId::kGraphRun, {0, 0, 0}));
+  EXPECT_EQ(lines(), before);
+  fs::remove_all(root);
 }
 
 TEST_F(DumpTest, the_page_escapes_what_programs_are_called) {
