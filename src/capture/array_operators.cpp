@@ -157,6 +157,15 @@ Outcome array_unary_op(CaptureState& state, const UnaryOperatorInfo& op, const V
   return call.value(op.op, {id});
 }
 
+Outcome python_absolute(CaptureState& state, const ValueRef& operand) {
+  const Call call{state, "abs"};
+  SUTURE_CAPTURE(id, call.operand(operand));
+  Attrs attrs;
+  const bool is_float = call.type(id).value_class == ValueClass::kPyFloat;
+  attrs.value_class = is_float ? ValueClass::kPyFloat : ValueClass::kPyInt;  // abs(True) is an int
+  return call.value(OpId::kAbsolute, {id}, std::move(attrs));
+}
+
 Outcome array_compare(CaptureState& state, const ComparisonInfo& comparison, const ValueRef& lhs,
                       const ValueRef& rhs) {
   const Call call{state, std::string(comparison.symbol)};

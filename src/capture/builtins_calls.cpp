@@ -36,6 +36,7 @@ std::string constant_text(CaptureState& state, const ValueRef& value) {
 
 Outcome absolute(CaptureState& state, const CallArguments& args) {
   const ValueRef& value = args.positional[0];
+  if (as_array(value) && is_python_number(state, value)) return python_absolute(state, value);
   if (as_array(value)) return call_numpy(state, numpy_object("absolute"), args, "abs");
   if (auto* sym = as_sym_int(value)) {
     return state.graph.env.lt(sym->value, 0) ? state.python_int(-sym->value) : value;

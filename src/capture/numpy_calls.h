@@ -31,6 +31,8 @@ Outcome array_binary_op(CaptureState& state, WrittenOperator op, const ValueRef&
 Outcome array_unary_op(CaptureState& state, const UnaryOperatorInfo& op, const ValueRef& operand);
 Outcome array_compare(CaptureState& state, const ComparisonInfo& op, const ValueRef& lhs,
                       const ValueRef& rhs);
+// abs() of a Python number computed in the graph: a Python number again, which np.absolute would not give.
+Outcome python_absolute(CaptureState& state, const ValueRef& operand);
 
 Outcome array_subscript(CaptureState& state, const ValueRef& array, const ValueRef& index);
 // array[index] = value. Value is None's ConstantValue on success.

@@ -143,15 +143,18 @@ std::string SourceWriter::elementwise(const Node& node) {
     if (node.operands.size() == 1) return fmt::format("{}{}", symbol, operand(node, 0));
     return fmt::format("{} {} {}", operand(node, 0), symbol, operand(node, 1));
   }
+  // abs(x) of a NumPy scalar warns where np.abs(x) does not, and of a Python number it is one; the method cannot
+  // be shadowed by a name of the user's.
+  if (as_written(node) && node.op == OpId::kAbsolute && node.target == "abs") {
+    const bool literal = graph_.node(node.operands[0]).op == OpId::kConstant;
+    const std::string x = operand(node, 0);
+    return (literal ? "(" + x + ")" : x) + ".__abs__()";
+  }
   if (as_written(node) && node.attrs.value_class && is_weak(*node.attrs.value_class)) {
     std::vector<std::string> builtin_args;
     for (size_t i = 0; i < node.operands.size(); ++i) builtin_args.push_back(operand(node, i));
     return fmt::format("{}({})", node.target, fmt::join(builtin_args, ", "));
   }
-  // abs(x) of a NumPy scalar warns where np.abs(x) does not; the method cannot be shadowed by a name of the
-  // user's.
-  if (as_written(node) && node.op == OpId::kAbsolute && node.target == "abs")
-    return fmt::format("{}.__abs__()", operand(node, 0));
   std::vector<std::string> args;
   for (size_t i = 0; i < node.operands.size(); ++i) args.push_back(operand(node, i));
   if (node.op == OpId::kClip && !node.attrs.has_min) args.insert(args.begin() + 1, "None");

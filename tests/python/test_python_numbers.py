@@ -234,3 +234,49 @@ def test_operators_of_user_classes_are_inlined():
     check(f, compiled, (X,))
     assert frames_compiled(compiled) == 1
     assert compiled.status()["graph_break_count"] == 0
+
+
+# Builtins and operators of one or two Python numbers. The second value says whether the whole function is one graph.
+OF_NUMBERS = {
+    "abs(a)": True,
+    "abs(-a) * x.astype(np.float32)": True,
+    "operator.abs(a * 2.0)": True,
+    "abs(a < b)": True,
+    "abs(1.5 * x.shape[0])": True,
+    "isinstance(abs(a), np.float64), type(abs(a))": True,
+    "-a, +a, -(a < b), +(a < b)": True,
+    "float(a * 2.0)": True,
+    "sum((a, b)), sum([a, b], 1.0)": True,
+    "round(a), round(a, 1)": False,
+    "min(a, b), max(a, 2.0)": False,
+    "pow(a, 2), pow(2.0, b), divmod(a, b)": False,
+    "int(a), bool(a), not a, complex(a)": False,
+    "a.real, a.imag, a.conjugate(), a.is_integer(), a.as_integer_ratio()": False,
+}
+
+
+@pytest.mark.parametrize("expression", OF_NUMBERS)
+def test_builtins_of_python_numbers_give_python_numbers(expression):
+    names: dict = {"np": np, "operator": operator}
+    exec(f"def f(x, a, b):\n    y = x * 2\n    return y, {expression}\n", names)
+    compiled = suture.compile(names["f"])
+    for a, b in [(1.25, 2.5), (-1.25, 0.5), (-0.0, 3.0), (2.5, -1.0), (1e300, 7.0)]:
+        check(names["f"], compiled, (X, a, b), calls=1)
+    status = compiled.status()
+    assert (status["graph_break_count"] == 0) == OF_NUMBERS[expression]
+    assert frames_compiled(compiled) >= 1
+    assert not OF_NUMBERS[expression] or frames_compiled(compiled) == 1
+
+
+def test_abs_of_a_python_float_that_is_replayed():
+    """An error state that raises runs the graph again from its NumPy text."""
+
+    def f(x, a):
+        abs = None  # noqa: F841 - the text must not find the user's name
+        return (x / (a - a)) * operator.abs(a)
+
+    compiled = suture.compile(f)
+    with np.errstate(divide="raise", invalid="raise"):
+        check(f, compiled, (X, -2.0))
+    check(f, compiled, (X, -2.0))
+    assert frames_compiled(compiled) == 1
