@@ -22,6 +22,7 @@
 #include "capture/output_bytecode.h"
 #include "cpython/code_object.h"
 #include "cpython/discard_error.h"
+#include "cpython/jit_callable.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 #include "driver/automatic_dynamic.h"
@@ -69,12 +70,17 @@ bool has_graph(const Capture& capture) {
 Result<PyRef> transformed_function(const Capture& capture, const FrameInput& input, PyView compiled_graph,
                                    int entry, FrameRecord& frame, Compiler& compiler,
                                    const CompileContext& ctx) {
-  MakeCallable make_callable = [&](PyRef function, FrameKind kind) {
-    return compiler.compile_child(function.get(), kind, frame);
+  ContinuationFrames continuations;
+  MakeCallable make_callable = [&](PyRef function, FrameKind kind) -> Result<PyRef> {
+    SUTURE_TRY(callable, compiler.compile_child(function.get(), kind, frame));
+    continuations.frames.push_back(
+        std::to_string(static_cast<CodeCache&>(*jit_callable_state(callable.get())).frame_id()));
+    return std::move(callable);
   };
   SUTURE_TRY(output, emit_output_bytecode(capture, input.function, compiled_graph, entry, make_callable));
-  report_output_bytecode(ctx, capture, output);
-  if (capture.end.reason) report_break(ctx, *capture.end.reason, output.resume_names);
+  continuations.names = output.resume_names;
+  report_output_bytecode(ctx, capture, output, continuations);
+  if (capture.end.reason) report_break(ctx, *capture.end.reason, continuations);
   return std::move(output.function);
 }
 

@@ -182,8 +182,7 @@ std::vector<std::string> callers(const Break& reason) {
   return out;
 }
 
-Event break_event(const CompileContext& ctx, const Break& reason,
-                  const std::vector<std::string>& resume_names) {
+Event break_event(const CompileContext& ctx, const Break& reason, const ContinuationFrames& continuations) {
   const Break* cause = reason.cause.get();
   while (cause && cause->cause) cause = cause->cause.get();
   Event event(EventId::kGraphBreak, ctx.id);
@@ -201,15 +200,15 @@ Event break_event(const CompileContext& ctx, const Break& reason,
       .set("cause_file", cause ? cause->where.file : "")
       .set("cause_line", int64_t{cause ? cause->where.line : 0})
       .set("stack", callers(reason))
-      .set("resume", fmt::format("{}", fmt::join(resume_names, ", ")));
+      .set("resume", fmt::format("{}", fmt::join(continuations.names, ", ")))
+      .set("resume_frames", continuations.frames);
   return event;
 }
 
 }  // namespace
 
-void report_break(const CompileContext& ctx, const Break& reason,
-                  const std::vector<std::string>& resume_names) {
-  if (ctx.trace.wants(EventId::kGraphBreak)) ctx.trace.emit(break_event(ctx, reason, resume_names));
+void report_break(const CompileContext& ctx, const Break& reason, const ContinuationFrames& continuations) {
+  if (ctx.trace.wants(EventId::kGraphBreak)) ctx.trace.emit(break_event(ctx, reason, continuations));
 }
 
 void report_skip(const CompileContext& ctx, const FrameInput& input, const Break& reason) {
@@ -275,7 +274,7 @@ void report_kernels(const CompileContext& ctx, const Graph& graph, const Generat
             .set("plan", plan_json(code.plan, graph.env)));
   if (!library.note.empty() && ctx.trace.wants(EventId::kCacheTrouble))
     ctx.trace.emit(
-        Event(EventId::kCacheTrouble, ctx.id).set("path", library.source_path).set("message", library.note));
+        Event(EventId::kCacheTrouble, ctx.id).set("path", library.cache_dir).set("message", library.note));
   if (!ctx.trace.wants(EventId::kKernelCompiled)) return;
   const CompileTimes& times = library.times;
   ctx.trace.emit(Event(EventId::kKernelCompiled, ctx.id)
@@ -309,7 +308,8 @@ void report_assembly(const CompileContext& ctx, const std::string& graph, Toolch
     ctx.trace.emit(assembly_event(ctx.id, graph, toolchain, library.object));
 }
 
-void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output) {
+void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output,
+                            const ContinuationFrames& continuations) {
   if (!ctx.trace.wants(EventId::kOutputBytecode)) return;
   PyRef name = PyRef::steal(PyObject_GetAttrString(output.function.get(), "__name__"));
   const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
@@ -320,7 +320,8 @@ void report_output_bytecode(const CompileContext& ctx, const Capture& capture, c
                      .set("file", where.file)
                      .set("line", int64_t{where.line})
                      .set("loop", capture.end.kind == FrameEnd::Kind::kLoop)
-                     .set("continuations", output.resume_names)
+                     .set("continuations", continuations.names)
+                     .set("continuation_frames", continuations.frames)
                      .set("instructions", static_cast<int64_t>(capture.function.instructions.size()))
                      .set("transformed", static_cast<int64_t>(output.instruction_count))
                      .set("before", output.listing_before)

@@ -20,10 +20,15 @@ namespace suture {
 class Compiler;
 struct FrameRecord;
 
+// Where a frame goes on after its break or loop: the name of each function, and the number of its frame. Names say the
+// place in the code only, so functions of one file may have equal ones.
+struct ContinuationFrames {
+  std::vector<std::string> names, frames;
+};
+
 void report_frame_start(const CompileContext& ctx, const FrameInput& input, const FrameRecord& frame);
 void report_graph(const CompileContext& ctx, const Graph& graph);
-void report_break(const CompileContext& ctx, const Break& reason,
-                  const std::vector<std::string>& resume_names);
+void report_break(const CompileContext& ctx, const Break& reason, const ContinuationFrames& continuations);
 void report_skip(const CompileContext& ctx, const FrameInput& input, const Break& reason);
 void report_passes(const CompileContext& ctx, const std::vector<PassReport>& passes);
 void report_schedule(const CompileContext& ctx, const Graph& lowered, const LoopProgram& loops,
@@ -34,7 +39,8 @@ void report_assembly(const CompileContext& ctx, const std::string& graph, Toolch
                      const KernelLibrary& library);
 Event assembly_event(const CompileId& id, const std::string& graph, Toolchain& toolchain,
                      const std::string& object);
-void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output);
+void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output,
+                            const ContinuationFrames& continuations);
 void report_symbols(const CompileContext& ctx, const Capture& capture, const DynamicPlan& plan);
 void report_guards(const CompileContext& ctx, const GuardTree& guards);
 void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,

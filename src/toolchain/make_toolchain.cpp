@@ -68,6 +68,7 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile(const KernelSou
     auto library = compile_with(*compilers_[current_], source, cache);
     if (library.ok()) {
       write_sources(source, cache, **library);
+      (*library)->cache_dir = cache_dir_;
       (*library)->note = cache.trouble();
       return library;
     }

@@ -24,6 +24,7 @@ class KernelLibrary {
   virtual ~KernelLibrary() = default;
   virtual suture_kernel_fn find(const std::string& symbol) const = 0;
   std::string source_path;  // .cpp on disk, or "" when the cache directory could not be written
+  std::string cache_dir;    // "" when the disk cache is off
   std::string note;         // why the cache directory cannot be used; "" = nothing to tell
   CompileTimes times;
   bool from_cache = false;

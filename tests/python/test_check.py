@@ -326,3 +326,37 @@ def test_what_python_still_executes_is_the_bytecode_station(run_python, write_pr
     loops = [finding for finding in found if finding["id"] == "python_loop"]
     assert len(loops) == 1 and loops[0]["severity"] == "warning" and loops[0]["line"] == 4, found
     assert any("300 per call of f" in line for line in loops[0]["evidence"]), loops
+
+
+TWO_METHODS = """
+import numpy as np, suture
+
+class A:
+    @suture.compile
+    def step(self, x):
+        y = np.sin(x) + 1
+        if y.sum() > 0:
+            y = y * 2
+        return y
+
+class B:
+    @suture.compile
+    def step(self, x):
+        y = np.sin(x) + 1
+        if y.sum() > 0:
+            y = y * 3
+        return y
+
+for _ in range(2): A().step(np.ones(4))
+for _ in range(7): B().step(np.ones(4))
+"""
+
+
+def test_methods_of_one_name_and_break_offset_are_not_mixed(run_python, write_program):
+    report = json.loads(check(run_python, "--json", str(write_program(TWO_METHODS))).stdout)
+    found = {(f["station"], f["function"]): f["evidence"] for f in report["findings"] if f["station"] != "kernels"}
+    assert sorted(found) == [(station, f"{name}.step") for station in ("breaks", "bytecode") for name in "AB"]
+    for name, calls in (("A", 2), ("B", 7)):
+        met, crossed = found["breaks", f"{name}.step"]
+        assert met.startswith("met in 1 compile; 1 graph compiled after it") and crossed == f"crossed {calls} times at run time"
+        assert any(f"{calls} calls, 1 per call of {name}.step" in line for line in found["bytecode", f"{name}.step"])

@@ -103,6 +103,40 @@ def test_recompiles_and_crossings_are_listed():
     assert any("array 'x' size mismatch at index 0. expected 32, actual 48" in failure for failure in failures)
 
 
+class Doubling:
+    def step(self, x):
+        y = np.sin(x) + 1
+        if y.sum() > 0:
+            y = y * 2
+        return y
+
+
+class Tripling:
+    def step(self, x):
+        y = np.sin(x) + 1
+        if y.sum() > 0:
+            y = y * 3
+        return y
+
+
+def both_steps(x):
+    y = Doubling.step(None, x)
+    for _ in range(2):
+        y = Tripling.step(None, y)
+    return y
+
+
+def test_functions_of_one_name_and_break_offset_keep_their_own_crossings():
+    compiled = suture.compile(both_steps)
+    for _ in range(3):
+        compiled(np.ones(4))
+    np.testing.assert_array_equal(compiled(np.ones(4)), both_steps(np.ones(4)))
+    explanation = suture.explain(compiled)
+    steps = [reason for reason in explanation.break_reasons if reason["reason_id"] == "SB101"]
+    assert steps[0]["resume"] == steps[1]["resume"] and len(steps) == 2
+    assert [reason["crossings"] for reason in steps] == [4, 8]
+
+
 def test_break_reasons_hold_place_source_and_remedy():
     (reason,) = suture.explain(branchy)(np.ones(3)).break_reasons
     assert reason["reason_id"] == "SB101" and reason["reason"] == "Data-dependent branching"

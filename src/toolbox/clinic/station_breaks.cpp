@@ -11,14 +11,10 @@ namespace {
 // Compile time of the resume functions a break made necessary.
 double resume_compile_ms(const Explanation& run, const BreakModel& record, int64_t& graphs) {
   double ms = 0;
-  std::vector<std::string> names = split_names(record.resume);
-  for (const FrameModel& frame : run.model().frames) {
-    if (frame.file != record.file) continue;
-    auto same = [&](const std::string& name) {
-      return frame.function == name || frame.function.ends_with("." + name);
-    };
-    if (std::none_of(names.begin(), names.end(), same)) continue;
-    for (const CompileModel& compile : frame.compiles) {
+  for (int64_t number : record.resume_frames) {
+    const FrameModel* frame = run.model().find_frame(static_cast<int>(number));
+    if (!frame) continue;  // never reached
+    for (const CompileModel& compile : frame->compiles) {
       ms += compile.ms;
       graphs += compile.has_graph();
     }
@@ -43,13 +39,6 @@ Finding break_finding(const Explanation& run, const BreakModel& record) {
   return finding;
 }
 
-const FrameStatus* status_of(const Explanation& run, const SkipModel& skip) {
-  for (const CallableStatus& status : run.statuses())
-    for (const FrameStatus& frame : status.frames)
-      if (frame.function == skip.function && frame.file == skip.file) return &frame;
-  return nullptr;
-}
-
 Station station_named(const std::string& name) {
   const auto stations = all_stations();
   for (size_t i = 0; i < stations.size(); ++i)
@@ -62,14 +51,21 @@ Finding skip_finding(const Explanation& run, const SkipModel& skip) {
   finding.what = fmt::format("Runs in the interpreter: {}", skip.reason);
   finding.why = skip.explanation;
   finding.advice = skip.hints;
-  const FrameStatus* frame = status_of(run, skip);
-  if (!frame) return finding;
-  if (frame->time_ms > 0) {
-    if (finding.severity > Severity::kNote) finding.cost_ms = frame->time_ms;
+  int64_t calls = 0;
+  double time_ms = 0;
+  for (int64_t number : skip.frames) {
+    const FrameStatus* frame = run.status_of(number);
+    if (!frame) continue;
+    calls += frame->calls;
+    time_ms += frame->time_ms;
+  }
+  if (calls == 0) return finding;
+  if (time_ms > 0) {
+    if (finding.severity > Severity::kNote) finding.cost_ms = time_ms;
     finding.evidence.push_back(
-        fmt::format("{}, {:.1f} ms in the interpreter", count_of(frame->calls, "call"), frame->time_ms));
+        fmt::format("{}, {:.1f} ms in the interpreter", count_of(calls, "call"), time_ms));
   } else {
-    finding.evidence.push_back(count_of(frame->calls, "call"));
+    finding.evidence.push_back(count_of(calls, "call"));
   }
   return finding;
 }

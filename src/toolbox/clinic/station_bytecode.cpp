@@ -14,20 +14,6 @@ namespace {
 
 constexpr double kManyIterations = 100;  // per call: from here on the loop itself is what costs
 
-const FrameStatus* status_of(const Explanation& run, int64_t frame) {
-  for (const CallableStatus& status : run.statuses())
-    for (const FrameStatus& each : status.frames)
-      if (each.frame == frame) return &each;
-  return nullptr;
-}
-
-const FrameStatus* status_named(const Explanation& run, const std::string& name, const std::string& file) {
-  for (const CallableStatus& status : run.statuses())
-    for (const FrameStatus& each : status.frames)
-      if (each.file == file && (each.function == name || each.function.ends_with("." + name))) return &each;
-  return nullptr;
-}
-
 std::string what_python_does(const BytecodeModel& code) {
   const std::string own =
       fmt::format("Python executes {} per call", count_of(code.transformed, "instruction"));
@@ -37,9 +23,9 @@ std::string what_python_does(const BytecodeModel& code) {
 
 // A continuation with its calls; how often it ran per call of the frame, 0 when that is not known.
 double add_continuation(Finding& finding, const Explanation& run, const FrameModel& frame,
-                        const std::string& name) {
-  const FrameStatus* made = status_named(run, name, frame.file);
-  const FrameStatus* own = status_of(run, frame.frame);
+                        const std::string& name, int64_t number) {
+  const FrameStatus* made = run.status_of(number);
+  const FrameStatus* own = run.status_of(frame.frame);
   if (!made || !own || own->calls == 0) {
     finding.evidence.push_back(fmt::format("goes on in {}", name));
     return 0;
@@ -63,8 +49,9 @@ Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const 
   finding.evidence.push_back(fmt::format("{} of {}, {} in {}", count_of(code.instructions, "instruction"),
                                          frame.function, code.transformed, code.name));
   double most = 0;
-  for (const std::string& name : code.continuations)
-    most = std::max(most, add_continuation(finding, run, frame, name));
+  for (size_t i = 0; i < code.continuations.size(); ++i)
+    most = std::max(most,
+                    add_continuation(finding, run, frame, code.continuations[i], code.continuation_frame(i)));
   if (code.loop && most >= kManyIterations) finding.severity = Severity::kWarning;
   finding.advice.push_back(
       code.loop ? "Use whole-array operations instead of the loop, or remove what breaks inside it."

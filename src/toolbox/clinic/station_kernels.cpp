@@ -71,7 +71,7 @@ std::vector<Finding> unfused_findings(const TraceModel& model) {
 Finding cache_finding(const NoteModel& note) {
   Finding finding{.station = Station::kernels, .id = "cache", .severity = Severity::kNote};
   finding.file = note.path;
-  finding.what = "The cache or trace directory cannot be used";
+  finding.what = "The cache directory cannot be used";
   finding.why = note.message;
   finding.advice.push_back("Set SUTURE_CACHE_DIR to a directory of your own.");
   return finding;

@@ -3,13 +3,6 @@
 #include <algorithm>
 
 namespace suture::toolbox {
-namespace {
-
-std::string_view last_component(std::string_view qualified) {
-  return qualified.substr(qualified.rfind('.') + 1);
-}
-
-}  // namespace
 
 std::vector<std::string> split_names(std::string_view list) {
   std::vector<std::string> out;
@@ -21,18 +14,6 @@ std::vector<std::string> split_names(std::string_view list) {
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return out;
-}
-
-int64_t calls_of_resume_functions(const std::vector<CallableStatus>& statuses, const std::string& resume,
-                                  const std::string& file) {
-  std::vector<std::string> names = split_names(resume);
-  int64_t calls = 0;
-  for (const CallableStatus& status : statuses)
-    for (const FrameStatus& frame : status.frames)
-      for (const std::string& name : names)
-        if (frame.file == file && last_component(frame.function) == last_component(name))
-          calls += frame.calls;
-  return calls;
 }
 
 Explanation::Explanation(std::vector<std::string> lines, std::vector<CallableStatus> statuses,
@@ -57,9 +38,19 @@ size_t Explanation::op_count() const {
   return count;
 }
 
+const FrameStatus* Explanation::status_of(int64_t frame) const {
+  for (const CallableStatus& status : statuses_)
+    for (const FrameStatus& each : status.frames)
+      if (each.frame == frame) return &each;
+  return nullptr;
+}
+
 int64_t Explanation::crossings(const BreakModel& record) const {
-  if (statuses_.empty() || record.resume.empty()) return -1;
-  return calls_of_resume_functions(statuses_, record.resume, record.file);
+  if (statuses_.empty() || record.resume_frames.empty()) return -1;
+  int64_t calls = 0;
+  for (int64_t frame : record.resume_frames)
+    if (const FrameStatus* status = status_of(frame)) calls += status->calls;
+  return calls;
 }
 
 }  // namespace suture::toolbox

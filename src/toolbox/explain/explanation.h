@@ -28,6 +28,8 @@ class Explanation {
   const TraceModel& model() const { return model_; }
   std::vector<ExplainedGraph> graphs() const;
   size_t op_count() const;
+  // What the runtime counted for a frame; null when it is not known.
+  const FrameStatus* status_of(int64_t frame) const;
   // Times a break was crossed at run time: calls of its resume functions; -1 without a status.
   int64_t crossings(const BreakModel& record) const;
   const SourceLine& source_line() const { return source_line_; }
@@ -42,9 +44,6 @@ class Explanation {
 std::string explanation_json(const Explanation& explanation);
 std::string explanation_text(const Explanation& explanation);
 
-// Calls of the frames named in a comma list of resume functions that lie in `file`.
-int64_t calls_of_resume_functions(const std::vector<CallableStatus>& statuses, const std::string& resume,
-                                  const std::string& file);
 std::vector<std::string> split_names(std::string_view comma_list);
 
 }  // namespace suture::toolbox

@@ -40,9 +40,8 @@ Text internal_error(const EventRecord& event, RenderContext&) {
                      artifact.empty() ? "" : fmt::format(" Saved: {}", artifact));
 }
 
-Text cache_trouble(const EventRecord& event, RenderContext&) {
-  return fmt::format("{}: {}", event.str("path"), event.str("message"));
-}
+// The message names the directory.
+Text cache_trouble(const EventRecord& event, RenderContext&) { return event.str("message"); }
 
 Text frame_start(const EventRecord& event, RenderContext& context) {
   int64_t attempt = event.integer("attempt");

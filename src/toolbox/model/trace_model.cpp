@@ -55,6 +55,12 @@ KernelBuild read_build(const EventRecord& event) {
   return build;
 }
 
+std::vector<int64_t> frame_numbers(const std::vector<std::string>& texts) {
+  std::vector<int64_t> out;
+  for (const std::string& text : texts) out.push_back(to_number(text));
+  return out;
+}
+
 BytecodeModel read_bytecode(const EventRecord& event) {
   return {event.str("name"),
           event.str("file"),
@@ -62,7 +68,8 @@ BytecodeModel read_bytecode(const EventRecord& event) {
           event.integer("instructions"),
           event.integer("transformed"),
           event.flag("loop"),
-          event.list("continuations")};
+          event.list("continuations"),
+          frame_numbers(event.list("continuation_frames"))};
 }
 
 // Lines of other writers may have none.
@@ -73,6 +80,14 @@ Severity severity_of(const EventRecord& event) {
 RecompileModel read_recompile(const EventRecord& event) {
   return {event.str("function"), event.str("file"), event.integer("line"), event.list("failures_verbose"),
           read_causes(event, "failures")};
+}
+
+// Whether it was new.
+template <class Item>
+bool add_once(std::vector<Item>& list, Item item) {
+  if (std::ranges::find(list, item) != list.end()) return false;
+  list.push_back(std::move(item));
+  return true;
 }
 
 template <class List, class Same>
@@ -135,11 +150,10 @@ void TraceModel::add_break(const EventRecord& event) {
   record.column = column;
   record.end_column = event.integer("end_column", -1);
   if (auto resume = event.str("resume"); !resume.empty()) record.resume = resume;
-  std::string id = CompileId{event.compile.frame, event.compile.compile, 0}.str();
+  for (int64_t frame : frame_numbers(event.list("resume_frames"))) add_once(record.resume_frames, frame);
   // Several attempts of one compile meet the same break; that is one meeting.
-  if (std::find(record.compile_ids.begin(), record.compile_ids.end(), id) != record.compile_ids.end()) return;
-  record.compile_ids.push_back(id);
-  ++record.hits;
+  if (add_once(record.compile_ids, CompileId{event.compile.frame, event.compile.compile, 0}.str()))
+    ++record.hits;
 }
 
 void TraceModel::add_skip(const EventRecord& event) {
@@ -147,6 +161,7 @@ void TraceModel::add_skip(const EventRecord& event) {
     return s.function == event.str("function") && s.file == event.str("file") &&
            s.line == event.integer("line") && s.reason_id == event.str("reason_id");
   });
+  add_once(skip.frames, int64_t{event.compile.frame});
   ++skip.hits;
   skip.function = event.str("function");
   skip.reason_id = event.str("reason_id");

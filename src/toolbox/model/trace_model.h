@@ -63,7 +63,11 @@ struct BytecodeModel {  // output_bytecode
   int64_t line = 0;  // of the break or loop; 0: the function returns and only writes back what it changed
   int64_t instructions = 0, transformed = 0;
   bool loop = false;
-  std::vector<std::string> continuations;  // names of resume and iteration functions
+  std::vector<std::string> continuations;    // names of resume and iteration functions
+  std::vector<int64_t> continuation_frames;  // of each
+  int64_t continuation_frame(size_t i) const {  // -1 unknown
+    return i < continuation_frames.size() ? continuation_frames[i] : -1;
+  }
 };
 
 struct CompileModel {
@@ -92,6 +96,7 @@ struct FrameModel {
 
 struct BreakModel {
   std::string reason_id, reason, explanation, file, function, resume;
+  std::vector<int64_t> resume_frames;  // of all frames that met it
   Severity severity = Severity::kWarning;
   std::string cause_id, cause_file;  // of the break that made this one necessary
   int64_t cause_line = 0;
@@ -107,6 +112,7 @@ struct SkipModel {
   Severity severity = Severity::kWarning;
   std::vector<std::string> hints;
   int64_t line = 0, hits = 0;
+  std::vector<int64_t> frames;  // closures of one function are frames of their own
 };
 
 struct LimitModel {

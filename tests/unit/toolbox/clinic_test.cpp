@@ -161,20 +161,22 @@ TEST(Clinic, a_costly_note_comes_before_a_cheap_warning) {
   EXPECT_EQ(report.findings.at(1).severity, Severity::kWarning);
 }
 
-std::string output_bytecode(int frame, bool loop, int64_t line, Strings continuations) {
+std::string output_bytecode(int frame, bool loop, int64_t line, Strings continuations,
+                            Strings frames) {
   return line_of(Event(EventId::kOutputBytecode, {frame, 0, 0})
                      .set("name", std::string("__transformed_code_0_for_f"))
                      .set("file", std::string("prog.py"))
                      .set("line", line)
                      .set("loop", loop)
                      .set("continuations", std::move(continuations))
+                     .set("continuation_frames", std::move(frames))
                      .set("instructions", int64_t{40})
                      .set("transformed", int64_t{12}));
 }
 
 TEST(Clinic, bytecode_that_python_still_executes_is_a_note_with_its_continuations) {
   Strings events = seed_events();
-  events.push_back(output_bytecode(0, false, 21, {"__resume_at_88_2", "__resume_at_98_3"}));
+  events.push_back(output_bytecode(0, false, 21, {"__resume_at_88_2", "__resume_at_98_3"}, {"1", "2"}));
   Report report = report_of(events);
   ASSERT_EQ(report.findings.size(), 2u);
   const Finding& finding = report.findings[1];
@@ -193,7 +195,7 @@ TEST(Clinic, a_loop_that_python_runs_often_is_a_warning) {
     auto known = statuses(10);
     known[0].frames[1].function = "f.__iteration_at_20";
     known[0].frames[1].calls = iterations;
-    Strings events = {frame_start(0, 0, "f"), output_bytecode(0, true, 22, {"__iteration_at_20"})};
+    Strings events = {frame_start(0, 0, "f"), output_bytecode(0, true, 22, {"__iteration_at_20"}, {"1"})};
     return examine(Explanation(events, known, nullptr), {}).findings.at(0);
   };
   EXPECT_EQ(loop(11 * 99).severity, Severity::kNote);
@@ -203,7 +205,7 @@ TEST(Clinic, a_loop_that_python_runs_often_is_a_warning) {
 }
 
 TEST(Clinic, a_function_that_only_writes_back_what_it_changed_is_no_finding) {
-  EXPECT_TRUE(report_of({frame_start(0, 0, "f"), output_bytecode(0, false, 0, {})}).findings.empty());
+  EXPECT_TRUE(report_of({frame_start(0, 0, "f"), output_bytecode(0, false, 0, {}, {})}).findings.empty());
 }
 
 TEST(Clinic, a_break_whose_cause_is_a_finding_too_is_a_note) {

@@ -59,7 +59,8 @@ inline std::string graph_break(int frame, int compile) {
                      .set("line", int64_t{21})
                      .set("column", int64_t{7})
                      .set("end_column", int64_t{18})
-                     .set("resume", std::string("__resume_at_88_2,__resume_at_98_3")));
+                     .set("resume", std::string("__resume_at_88_2,__resume_at_98_3"))
+                     .set("resume_frames", Strings{"1", "2"}));
 }
 
 inline std::string recompile(int frame, int compile, const std::string& function,
