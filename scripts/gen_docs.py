@@ -63,9 +63,12 @@ def breaks(_core) -> str:
 
 
 def guards(core) -> str:
-    return "# Guards\n\nWhat makes a compiled entry valid, as Python text, and what a failure says.\n\n" + table(
-        ["kind", "check", "failure"],
-        [(f"`{name}`", f"`{check}`", sentence) for name, check, sentence in core.guard_table()],
+    return (
+        "# Guards\n\nWhat makes a compiled entry valid, as Python text, what a failure says, and what stops the recompile (records often say it\nmore precisely, with the name of the argument).\n\n"
+        + table(
+            ["kind", "check", "failure", "action"],
+            [(f"`{name}`", f"`{check}`", sentence, action) for name, check, sentence, action in core.guard_table()],
+        )
     )
 
 

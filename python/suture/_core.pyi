@@ -159,7 +159,7 @@ def break_table() -> list[tuple[str, str, str, str, str, str, str]]:
     """(code "SB101", enumerator, title, explanation template, hints separated by " | ", station of `suture check`,
     severity)"""
 
-def guard_table() -> list[tuple[str, str, str]]:
+def guard_table() -> list[tuple[str, str, str, str]]:
     """(name, check, sentence)"""
 
 def pass_table() -> list[tuple[str, bool, str]]:

@@ -65,8 +65,8 @@ def break_pages() -> list[dict[str, Any]]:
 
 def _other_pages() -> list[dict[str, Any]]:
     pages: list[dict[str, Any]] = [
-        {"kind": "guard", "name": name, "check": check, "failure": failure}
-        for name, check, failure in _core.guard_table()
+        {"kind": "guard", "name": name, "check": check, "failure": failure, "action": action}
+        for name, check, failure, action in _core.guard_table()
     ]
     pages += [{"kind": "fusion reason", "name": name, "sentence": text} for name, text in _core.fusion_reason_table()]
     pages += [

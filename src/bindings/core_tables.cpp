@@ -101,7 +101,8 @@ nb::list break_table() {
 
 nb::list guard_table() {
   nb::list table;
-#define SUTURE_GUARD(id, name, check, sentence) table.append(nb::make_tuple(name, check, sentence));
+#define SUTURE_GUARD(id, name, check, subject, expected, actual, action, ...) \
+  table.append(nb::make_tuple(name, check, subject ". expected " expected ", actual " actual, action));
 #include "guard/guards.def"
   return table;
 }

@@ -9,9 +9,6 @@ namespace suture {
 namespace {
 
 constexpr const char* kSymbolFromNowOn = " (from now on it is a symbol; the action saves this one compile)";
-constexpr const char* kOneEntryPerValue =
-    "nothing to do when the values are few: it decides what is compiled, and each value has an entry of its "
-    "own";
 
 // One failing guard and what is known about it.
 struct Failing {
@@ -19,6 +16,7 @@ struct Failing {
   const GuardTree& tree;
   PyView value;  // null: its source is gone
   const FrameRecord& frame;
+  const GuardFailure& failure;
 
   std::string source() const { return tree.set().sources.str(guard.source); }
   // The caller of the user's function can do something to it.
@@ -33,9 +31,8 @@ struct Failing {
 
 std::string code(std::string_view text) { return fmt::format("`{}` before the call", text); }
 
-std::string dynamic_option(const Failing& failing, const std::string& symbol) {
-  return fmt::format("compile with `dynamic=True`{}", failing.suffix(symbol));
-}
+// As the table has it.
+std::string general_action(const Failing& failing) { return failing.failure.action; }
 
 std::string size_action(const Failing& failing) {
   const Guard& guard = failing.guard;
@@ -47,7 +44,7 @@ std::string size_action(const Failing& failing) {
     return "nothing to do: sizes 0 and 1 change what broadcasting means and have entries of their own";
   const std::string symbol = fmt::format("{}.shape[{}]", failing.source(), guard.index);
   if (failing.frame.dynamic.fixed.contains(symbol)) return "remove `suture.mark_static` of this axis";
-  if (!failing.is_argument()) return dynamic_option(failing, symbol);
+  if (!failing.is_argument()) return general_action(failing) + failing.suffix(symbol);
   // A symbol that is too narrow was marked with a range.
   if (guard.kind == GuardKind::kSizeRange)
     return fmt::format("`suture.mark_dynamic({}, {})` without a range, or with one that holds {}",
@@ -58,13 +55,13 @@ std::string size_action(const Failing& failing) {
 
 std::string stride_action(const Failing& failing) {
   const std::string symbol = fmt::format("{}.strides[{}]", failing.source(), failing.guard.index);
-  if (!failing.is_argument()) return dynamic_option(failing, symbol);
+  if (!failing.is_argument()) return general_action(failing) + failing.suffix(symbol);
   return code(fmt::format("{0} = np.ascontiguousarray({0})", failing.source())) + failing.suffix(symbol);
 }
 
 std::string layout_action(const Failing& failing) {
+  if (!failing.is_argument()) return general_action(failing);
   const char* make = failing.guard.number == 'F' ? "asfortranarray" : "ascontiguousarray";
-  if (!failing.is_argument()) return fmt::format("give it one memory layout (np.{})", make);
   return code(fmt::format("{0} = np.{1}({0})", failing.source(), make));
 }
 
@@ -76,13 +73,12 @@ std::string array_action(const Failing& failing) {
     if (PyList_Check(failing.value) || PyTuple_Check(failing.value) || is_any_ndarray(failing.value))
       return code(fmt::format("{0} = np.asarray({0})", source));
   }
-  return "pass a NumPy array every time; each other type has an entry of its own";
+  return general_action(failing);
 }
 
 std::string dtype_action(const Failing& failing) {
-  const std::string_view name = info(static_cast<DType>(failing.guard.number)).numpy_name;
-  if (!failing.is_argument()) return fmt::format("give it one dtype, for example {}", name);
-  return code(fmt::format("{0} = {0}.astype('{1}')", failing.source(), name));
+  if (!failing.is_argument()) return general_action(failing);
+  return code(fmt::format("{0} = {0}.astype('{1}')", failing.source(), failing.failure.expected));
 }
 
 bool is_type(PyView type, std::string_view name) { return type_name(type) == name; }
@@ -96,7 +92,7 @@ std::string type_action(const Failing& failing) {
     return is_type(type, "bool") || is_type(type, "int") || is_type(type, "float");
   };
   if (actual == nullptr || !failing.is_argument() || !one_of(expected) || !one_of(actual))
-    return "pass one type every time; each type has an entry of its own";
+    return general_action(failing);
   const bool real = is_type(expected, "float") || is_type(actual, "float");
   return code(fmt::format("{0} = {1}({0})", failing.source(), real ? "float" : "int"));
 }
@@ -104,44 +100,22 @@ std::string type_action(const Failing& failing) {
 std::string constant_action(const Failing& failing) {
   PyView expected = failing.guard.object.get();
   if (failing.value == nullptr || !PyLong_CheckExact(expected) || !PyLong_CheckExact(failing.value))
-    return kOneEntryPerValue;
-  return dynamic_option(failing, failing.source());
+    return general_action(failing);
+  return fmt::format("compile with `dynamic=True`{}", failing.suffix(failing.source()));
 }
 
 std::string writeable_action(const Failing& failing) {
-  if (failing.guard.number == 0 || !failing.is_argument())
-    return "pass arrays that are all writeable, or none";
+  if (failing.guard.number == 0 || !failing.is_argument()) return general_action(failing);
   return code(fmt::format("{0} = {0}.copy()", failing.source()));
 }
 
 std::string action_for(const Failing& failing) {
-  switch (failing.guard.kind) {
-    case GuardKind::kSize:
-    case GuardKind::kSizeRange: return size_action(failing);
-    case GuardKind::kStride:
-    case GuardKind::kStrideRange: return stride_action(failing);
-    case GuardKind::kContiguous: return layout_action(failing);
-    case GuardKind::kArray: return array_action(failing);
-    case GuardKind::kNotPlain: return "nothing to do: from now on arrays like this are compiled";
-    case GuardKind::kDtype: return dtype_action(failing);
-    case GuardKind::kRank: return "pass arrays with one number of axes; each number has an entry of its own";
-    case GuardKind::kType: return type_action(failing);
-    case GuardKind::kConstant: return constant_action(failing);
-    case GuardKind::kIntRange: return "pass integers that fit 64 bits";
-    case GuardKind::kShape: return kOneEntryPerValue;
-    case GuardKind::kWriteable: return writeable_action(failing);
-    case GuardKind::kIdentity:
-    case GuardKind::kCode:
-      return fmt::format("make `{}` once and keep it, instead of a new one per call", failing.source());
-    case GuardKind::kLength: return "keep its length, or pass one array instead";
-    case GuardKind::kDictKeys: return "keep its keys and their order";
-    case GuardKind::kAbsent: return "set it before the first call, or never";
-    case GuardKind::kNoOverlap: return "pass arrays that share no memory, for example copies";
-    case GuardKind::kSameObject: return "pass the same object twice at every call, or never";
-    case GuardKind::kNotSameObject: return "pass different objects at every call";
-    case GuardKind::kErrState: return "call it under one np.errstate every time";
-  }
-  return "";
+  using Refine = std::string (*)(const Failing&);
+  static constexpr Refine kRefine[] = {
+#define SUTURE_GUARD(id, name, check, subject, expected, actual, action, refine) &refine,
+#include "guard/guards.def"
+  };
+  return kRefine[static_cast<size_t>(failing.guard.kind)](failing);
 }
 
 // Range guards come from bindings and have no line of their own: what made capture look at the value has.
@@ -165,16 +139,17 @@ RecompileCause first_cause(const CompileContext& ctx, const CacheEntry& entry, c
     return cause;
   }
   const Guard& guard = tree.set().guards[static_cast<size_t>(index)];
-  GuardFailure failure = tree.explain_failure(index, input);
-  cause.sentence = fmt::format("{}: {}", cause.entry, failure.sentence);
-  cause.expected = std::move(failure.expected);
-  cause.actual = std::move(failure.actual);
+  const GuardFailure failure = tree.explain_failure(index, input);
+  cause.sentence = fmt::format("{}: {}", cause.entry, failure.sentence());
+  cause.subject = failure.subject;
+  cause.expected = failure.expected;
+  cause.actual = failure.actual;
   cause.kind = info(guard.kind).name;
   cause.source = guard.source == kNoSource ? "" : tree.set().sources.str(guard.source);
   cause.place = place_of_guard(guard, tree);
   const size_t guards = tree.set().guards.size();
   cause.passed = fmt::format("{} of {}", guards - tree.failing(input).size(), guards);
-  cause.action = action_for({guard, tree, fetch(tree.set().sources, guard.source, input), frame});
+  cause.action = action_for({guard, tree, fetch(tree.set().sources, guard.source, input), frame, failure});
   return cause;
 }
 

@@ -1,9 +1,10 @@
 // Why a call was accepted by no entry, and what the user can do about it.
 //
 // How it works
-//   Each entry is asked for its first failing guard. The words come from the guard's own record; the action is
-//   computed from the guard's kind, from where its value comes from, and from what the compiler can do about
-//   it: only a size of an argument can be marked dynamic, sizes 0 and 1 always have entries of their own.
+//   Each entry is asked for its first failing guard. The words come from the guard's own record and from the columns of
+//   guards.def. Column `refine` names a function here that makes the action of the table more precise, from where the
+//   value comes from and from what the compiler can do about it: only a size of an argument can be marked dynamic,
+//   sizes 0 and 1 always have entries of their own.
 //   tests/python/test_recompile_actions.py applies every action that holds code and counts the compiles.
 #pragma once
 
@@ -20,6 +21,7 @@ struct RecompileCause {
   std::string sentence;  // "0/0: array 'x' size mismatch at index 0. expected 32, actual 48"
   std::string entry;     // "0/0"
   std::string kind, source;
+  std::string subject;  // "array 'x' size mismatch at index 0"
   std::string expected, actual;
   std::string place;   // file:line that made capture rely on it; empty when unknown
   std::string passed;  // "12 of 13": guards of the entry that hold for this call

@@ -54,6 +54,7 @@ void set_causes(Event& event, const std::vector<RecompileCause>& causes) {
   event.set("entries", each(causes, &RecompileCause::entry))
       .set("kinds", each(causes, &RecompileCause::kind))
       .set("sources", each(causes, &RecompileCause::source))
+      .set("subjects", each(causes, &RecompileCause::subject))
       .set("expected", each(causes, &RecompileCause::expected))
       .set("actual", each(causes, &RecompileCause::actual))
       .set("places", each(causes, &RecompileCause::place))
@@ -67,7 +68,7 @@ std::vector<std::string> all_failures(const CompileContext& ctx, const CodeCache
   for (const auto& entry : cache.entries())
     for (int guard : entry->guards.failing(input))
       failures.push_back(fmt::format("{}/{}: {}", ctx.id.frame, entry->number,
-                                     entry->guards.explain_failure(guard, input).sentence));
+                                     entry->guards.explain_failure(guard, input).sentence()));
   return failures;
 }
 
@@ -395,8 +396,10 @@ void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, 
   if (!ctx.trace.wants(EventId::kRecompileLimit)) return;
   const std::vector<RecompileCause> causes = recompile_causes(ctx, cache, input, frame);
   Event event(EventId::kRecompileLimit, ctx.id);
-  with_place(event, input)
-      .set("reason_id", std::string(info(BreakReason::kRecompileLimit).code))
+  Break reason;
+  reason.reason = BreakReason::kRecompileLimit;
+  with_reason(with_place(event, input), reason.reason)
+      .set("hints", reason.hints())
       .set("limit", ctx.options.number("recompile_limit"))
       .set("reasons", each(causes, &RecompileCause::sentence));
   set_causes(event, causes);
@@ -467,8 +470,8 @@ Result<CompileOutcome> give_up(const CompileContext& ctx, const FrameInput& inpu
     reason.args = {error.step, error.message};
     // Saved whether or not somebody listens: the file is what a user can send.
     Event event(EventId::kInternalError, ctx.id);
-    with_place(event, input)
-        .set("reason_id", std::string(info(reason.reason).code))
+    with_reason(with_place(event, input), reason.reason)
+        .set("hints", reason.hints())
         .set("step", error.step)
         .set("message", error.message)
         .set("artifact", compiler.save_failure(ctx.id, error));

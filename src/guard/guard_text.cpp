@@ -1,4 +1,4 @@
-// Expected and actual values of a guard in words, put into the sentences of guards.def.
+// Expected and actual values of a guard in words, put into the texts of guards.def.
 #include "guard/guard_text.h"
 
 #include <fmt/format.h>
@@ -184,7 +184,8 @@ std::string fill(std::string_view pattern, const Guard& guard, const GuardSet& s
 }
 
 constexpr GuardKindInfo kKinds[] = {
-#define SUTURE_GUARD(id, name, check, sentence) {GuardKind::id, name, check, sentence},
+#define SUTURE_GUARD(id, name, check, subject, expected, actual, action, ...) \
+  {GuardKind::id, name, check, subject, expected, actual, action},
 #include "guard/guards.def"
 };
 
@@ -198,12 +199,15 @@ std::string guard_check_text(const Guard& guard, const GuardSet& set, const Shap
 
 GuardFailure guard_failure(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,
                            PyView other, std::span<const int64_t> symbols) {
-  GuardFailure failure{"", expected_text(guard, set, env), actual_text(guard, env, value, symbols)};
-  if (guard.other != kNoSource && (value == nullptr || other == nullptr)) failure.actual = kMissing;
+  const GuardKindInfo& row = info(guard.kind);
+  const std::string expected = expected_text(guard, set, env);
+  std::string actual = actual_text(guard, env, value, symbols);
+  const bool missing = guard.other != kNoSource && (value == nullptr || other == nullptr);
   const bool about_object = guard.kind == GuardKind::kIdentity || guard.kind == GuardKind::kCode;
-  if (about_object && failure.actual == failure.expected) failure.actual += " (another one)";
-  failure.sentence = fill(info(guard.kind).sentence, guard, set, failure.expected, failure.actual);
-  return failure;
+  if (about_object && actual == expected) actual += " (another one)";
+  const auto filled = [&](std::string_view pattern) { return fill(pattern, guard, set, expected, actual); };
+  return {filled(row.subject), filled(row.expected), missing ? kMissing : filled(row.actual),
+          filled(row.action)};
 }
 
 }  // namespace suture

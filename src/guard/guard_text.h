@@ -11,8 +11,12 @@ namespace suture {
 // "x.shape[0] == 32"
 std::string guard_check_text(const Guard& guard, const GuardSet& set, const ShapeEnv& env);
 struct GuardFailure {
-  std::string sentence;  // "array 'x' size mismatch at index 0. expected 32, actual 48"
+  std::string subject;  // "array 'x' size mismatch at index 0"
   std::string expected, actual;
+  std::string action;  // what stops it, as the table has it
+
+  // "array 'x' size mismatch at index 0. expected 32, actual 48"
+  std::string sentence() const { return subject + ". expected " + expected + ", actual " + actual; }
 };
 // `value` and `other` are the fetched sources.
 GuardFailure guard_failure(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,

@@ -231,6 +231,14 @@ def test_unwritable_cache_directory_costs_only_the_cache(directory):
     assert done.stdout.startswith("1 ")
 
 
+def test_an_unusable_cache_directory_is_named_in_its_event():
+    listen = "import json; from suture import _core; seen = []; _core.subscribe(['cache_trouble'], seen.append)\n"
+    done = run(listen + PROGRAM + "print(json.loads(seen[0])['fields']['path'])", SUTURE_CACHE_DIR="/dev/null/x")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["1 ", "/dev/null/x"]
+    assert done.stderr.count("/dev/null/x") == 1, "the warning names it once"
+
+
 def test_unwritable_trace_directory_warns_once():
     done = run(PROGRAM, SUTURE_TRACE="/proc/no/such/place")
     assert done.returncode == 0 and done.stdout.startswith("1 ")

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from suture import _core
+
 PROGRAM_OUTPUT_LINES = 3
 
 
@@ -163,6 +165,8 @@ def test_ever_changing_guards_are_a_warning_and_the_limit_an_error(run_python, w
     report = json.loads(done.stdout)
     found = {(f["id"], f["severity"]) for f in report["findings"] if f["station"] == "recompiles"}
     assert ("SB505", "error") in found and ("recompile", "warning") in found
+    (limit,) = [finding for finding in report["findings"] if finding["id"] == "SB505"]
+    assert {row[0]: row[4] for row in _core.break_table()}["SB505"] in limit["advice"], "the table's hint"
     assert done.returncode == 1
     assert any("'mode'" in line for f in report["findings"] for line in f["evidence"])
 
@@ -358,5 +362,8 @@ def test_methods_of_one_name_and_break_offset_are_not_mixed(run_python, write_pr
     assert sorted(found) == [(station, f"{name}.step") for station in ("breaks", "bytecode") for name in "AB"]
     for name, calls in (("A", 2), ("B", 7)):
         met, crossed = found["breaks", f"{name}.step"]
-        assert met.startswith("met in 1 compile; 1 graph compiled after it") and crossed == f"crossed {calls} times at run time"
+        assert (
+            met.startswith("met in 1 compile; 1 graph compiled after it")
+            and crossed == f"crossed {calls} times at run time"
+        )
         assert any(f"{calls} calls, 1 per call of {name}.step" in line for line in found["bytecode", f"{name}.step"])

@@ -135,6 +135,26 @@ def test_objects_are_printed_with_the_place_of_their_code_and_no_address():
     assert event["actions"][0] == "make `g` once and keep it, instead of a new one per call"
 
 
+def test_a_failure_speaks_of_its_guard_in_the_words_of_the_table():
+    """The guard expects that a global does not hide the builtin: no value that could be printed."""
+    space = {"np": np, "__name__": "hidden"}
+    exec("def longest(x, parts):\n    return x * len(parts)", space)
+    compiled = suture.compile(space["longest"])
+    np.testing.assert_array_equal(compiled(np.ones(2), (1, 2)), np.full(2, 2.0))
+    space["len"] = lambda parts: 5
+    events = []
+    token = _core.subscribe(["recompile"], lambda line: events.append(json.loads(line)["fields"]))
+    try:
+        np.testing.assert_array_equal(compiled(np.ones(2), (1, 2)), np.full(2, 5.0))
+    finally:
+        _core.unsubscribe(token)
+    (event,) = events
+    assert event["kinds"] == ["absent"] and frames_compiled(compiled) == 2
+    (sentence,), (subject,), (entry,) = event["failures"], event["subjects"], event["entries"]
+    assert sentence == f"{entry}: {subject}. expected it to be absent, actual present"
+    assert event["expected"] == ["it to be absent"] and event["actual"] == ["present"]
+
+
 def test_the_limit_groups_the_reasons_of_all_entries():
     compiled = suture.compile(double, dynamic=False)
     for n in range(2, 12):

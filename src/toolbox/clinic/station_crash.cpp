@@ -8,12 +8,11 @@ namespace suture::toolbox {
 std::vector<Finding> examine_crashes(const Explanation& run) {
   std::vector<Finding> out;
   for (const InternalErrorModel& error : run.model().internal_errors) {
-    Finding finding = finding_at(error, Station::crash, error.reason_id, Severity::kError);
+    Finding finding = finding_at(error, Station::crash, error.reason_id, error.severity);
     finding.what = fmt::format("Internal error in {}", error.step);
     finding.why = error.message;
     if (!error.artifact.empty()) finding.evidence.push_back(fmt::format("saved: {}", error.artifact));
-    finding.advice.push_back(
-        "Please report it with the saved artifact; the function runs in the interpreter.");
+    finding.advice = error.hints;
     out.push_back(std::move(finding));
   }
   return out;

@@ -49,11 +49,12 @@ Finding recompile_finding(const FrameModel& frame) {
 }
 
 Finding limit_finding(const LimitModel& limit) {
-  Finding finding = finding_at(limit, Station::recompiles, limit.reason_id, Severity::kError);
+  Finding finding = finding_at(limit, Station::recompiles, limit.reason_id, limit.severity);
   finding.what = fmt::format("Recompile limit ({}) reached", limit.limit);
   finding.why = "The function runs in the interpreter from now on.";
   finding.evidence = grouped_sentences(limit.causes);
   finding.advice = distinct_actions(limit.causes);
+  add_once(finding.advice, limit.hints);
   return finding;
 }
 

@@ -17,18 +17,20 @@ std::string bullets(const std::vector<std::string>& items) {
   return out;
 }
 
+std::string limit_text(const EventRecord& event) {
+  std::string out = fmt::format(
+      "Recompile limit ({}) reached for function {} in {}; it runs in the interpreter from now on",
+      event.integer("limit"), event.str("function"), place(event.str("file"), event.integer("line")));
+  out += "\n    reasons:" + bullets(grouped_sentences(read_causes(event, "reasons")));
+  for (const std::string& hint : event.list("hints")) out += "\nHint: " + hint;
+  return out;
+}
+
 std::string recompile_text(const EventRecord& event, const std::vector<std::string>& failures) {
-  std::string where = place(event.str("file"), event.integer("line"));
-  if (event.is(EventId::kRecompileLimit))
-    return fmt::format(
-        "Recompile limit ({}) reached for function {} in {}; it runs in the interpreter from now on\n    "
-        "reasons:{}\n"
-        "Hint: mark what varies with suture.mark_dynamic, pass numbers that vary as arrays, or raise "
-        "recompile_limit.",
-        event.integer("limit"), event.str("function"), where,
-        bullets(grouped_sentences(read_causes(event, "reasons"))));
+  if (event.is(EventId::kRecompileLimit)) return limit_text(event);
   return fmt::format("Recompiling function {} in {}\n    triggered by the following guard failure(s):{}",
-                     event.str("function"), where, bullets(failures));
+                     event.str("function"), place(event.str("file"), event.integer("line")),
+                     bullets(failures));
 }
 
 }  // namespace

@@ -12,15 +12,6 @@ std::string item(const std::vector<std::string>& list, size_t i) {
   return i < list.size() ? list[i] : std::string();
 }
 
-// The sentence without its entry and without the values, so that equal guards of several entries are equal.
-std::string subject(const CauseModel& cause) {
-  std::string text = cause.sentence;
-  if (text.starts_with(cause.entry + ": ")) text.erase(0, cause.entry.size() + 2);
-  const std::string values = ". expected " + cause.expected;
-  const size_t at = text.rfind(values);
-  return at == std::string::npos ? text : text.substr(0, at);
-}
-
 struct Group {
   std::string subject, actual;
   std::vector<std::string> expected, entries;
@@ -43,9 +34,10 @@ std::vector<CauseModel> read_causes(const EventRecord& event, const char* senten
   const auto& texts = event.list(sentences);
   for (size_t i = 0; i < texts.size(); ++i)
     out.push_back({item(event.list("entries"), i), item(event.list("kinds"), i),
-                   item(event.list("sources"), i), item(event.list("expected"), i),
-                   item(event.list("actual"), i), item(event.list("places"), i),
-                   item(event.list("passed"), i), item(event.list("actions"), i), texts[i]});
+                   item(event.list("sources"), i), item(event.list("subjects"), i),
+                   item(event.list("expected"), i), item(event.list("actual"), i),
+                   item(event.list("places"), i), item(event.list("passed"), i),
+                   item(event.list("actions"), i), texts[i]});
   return out;
 }
 
@@ -53,11 +45,11 @@ std::vector<std::string> grouped_sentences(const std::vector<CauseModel>& causes
   std::vector<Group> groups;
   std::vector<const CauseModel*> firsts;
   for (const CauseModel& cause : causes) {
-    const std::string about = subject(cause);
-    auto group = std::ranges::find_if(
-        groups, [&](const Group& g) { return g.subject == about && g.actual == cause.actual; });
+    auto group = std::ranges::find_if(groups, [&](const Group& g) {
+      return !cause.subject.empty() && g.subject == cause.subject && g.actual == cause.actual;
+    });
     if (group == groups.end()) {
-      groups.push_back({about, cause.actual, {}, {}});
+      groups.push_back({cause.subject, cause.actual, {}, {}});
       firsts.push_back(&cause);
       group = groups.end() - 1;
     }

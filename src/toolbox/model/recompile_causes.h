@@ -10,7 +10,9 @@ namespace suture::toolbox {
 
 // One entry that refused a call.
 struct CauseModel {
-  std::string entry, kind, source, expected, actual;
+  std::string entry, kind, source;
+  std::string subject;  // what the guard says of its source: "array 'x' size mismatch at index 0"
+  std::string expected, actual;
   std::string place;     // file:line that made the guard
   std::string passed;    // "12 of 13" guards of the entry hold
   std::string action;    // what stops it

@@ -73,8 +73,8 @@ BytecodeModel read_bytecode(const EventRecord& event) {
 }
 
 // Lines of other writers may have none.
-Severity severity_of(const EventRecord& event) {
-  return severity_named(event.str("severity")).value_or(Severity::kWarning);
+Severity severity_of(const EventRecord& event, Severity otherwise = Severity::kWarning) {
+  return severity_named(event.str("severity")).value_or(otherwise);
 }
 
 RecompileModel read_recompile(const EventRecord& event) {
@@ -197,11 +197,13 @@ void TraceModel::add_trouble(const EventRecord& event) {
   std::string file = frame ? frame->file : "";
   int64_t line = frame ? frame->line : 0;
   if (event.is(EventId::kRecompileLimit))
-    limits.push_back({event.str("function"), event.str("file"), event.str("reason_id"), event.integer("line"),
+    limits.push_back({event.str("function"), event.str("file"), event.str("reason_id"),
+                      severity_of(event, Severity::kError), event.list("hints"), event.integer("line"),
                       event.integer("limit"), read_causes(event, "reasons")});
   if (event.is(EventId::kInternalError))
     internal_errors.push_back({event.str("function"), event.str("file"), event.str("reason_id"),
                                event.str("step"), event.str("message"), event.str("artifact"),
+                               severity_of(event, Severity::kError), event.list("hints"),
                                event.integer("line")});
   if (event.is(EventId::kCacheTrouble)) cache_troubles.push_back({event.str("path"), event.str("message")});
   if (event.is(EventId::kFusionDecision))

@@ -63,8 +63,8 @@ struct BytecodeModel {  // output_bytecode
   int64_t line = 0;  // of the break or loop; 0: the function returns and only writes back what it changed
   int64_t instructions = 0, transformed = 0;
   bool loop = false;
-  std::vector<std::string> continuations;    // names of resume and iteration functions
-  std::vector<int64_t> continuation_frames;  // of each
+  std::vector<std::string> continuations;       // names of resume and iteration functions
+  std::vector<int64_t> continuation_frames;     // of each
   int64_t continuation_frame(size_t i) const {  // -1 unknown
     return i < continuation_frames.size() ? continuation_frames[i] : -1;
   }
@@ -117,12 +117,16 @@ struct SkipModel {
 
 struct LimitModel {
   std::string function, file, reason_id;
+  Severity severity = Severity::kError;
+  std::vector<std::string> hints;
   int64_t line = 0, limit = 0;
   std::vector<CauseModel> causes;
 };
 
 struct InternalErrorModel {
   std::string function, file, reason_id, step, message, artifact;
+  Severity severity = Severity::kError;
+  std::vector<std::string> hints;
   int64_t line = 0;
 };
 

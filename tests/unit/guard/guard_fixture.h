@@ -98,7 +98,7 @@ class GuardFixture : public ::testing::Test {
     const int guard = tree.evaluate(call.input(), scratch);
     EXPECT_EQ(tree.failing(call.input()).empty(), guard < 0);
     EXPECT_EQ(testing::take_exception(), "");
-    return guard < 0 ? "holds" : tree.explain_failure(guard, call.input()).sentence;
+    return guard < 0 ? "holds" : tree.explain_failure(guard, call.input()).sentence();
   }
   std::string verdict(const std::string& x_text, const std::string& y_text = "None") {
     return verdict(frame(x_text, y_text));

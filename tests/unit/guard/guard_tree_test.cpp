@@ -67,7 +67,7 @@ TEST_F(GuardTrees, evaluate_accepts_exactly_when_no_guard_fails_under_random_mut
       EXPECT_EQ(tree.matches(call.input(), scratch), guard < 0);
       if (guard < 0) ++accepted;
       for (int index : failing) {
-        const std::string sentence = tree.explain_failure(index, call.input()).sentence;
+        const std::string sentence = tree.explain_failure(index, call.input()).sentence();
         EXPECT_THAT(sentence, ::testing::HasSubstr("expected")) << first << ", " << second;
         EXPECT_THAT(sentence, ::testing::HasSubstr("actual"));
         EXPECT_THAT(sentence, ::testing::Not(::testing::HasSubstr("{")));

@@ -145,9 +145,11 @@ TEST(Clinic, findings_come_most_costly_first_and_errors_before_all) {
                                .set("function", std::string("g"))
                                .set("reason_id", std::string("SB507"))
                                .set("step", std::string("schedule"))
-                               .set("message", std::string("law broken"))));
+                               .set("message", std::string("law broken"))
+                               .set("hints", Strings{"Please report it."})));
   Report report = report_of(events);
   EXPECT_EQ(report.findings.at(0).station, Station::crash);
+  EXPECT_THAT(report.findings.at(0).advice, ElementsAre("Please report it."));
   EXPECT_EQ(report.findings.at(1).station, Station::breaks);
 }
 
@@ -161,8 +163,7 @@ TEST(Clinic, a_costly_note_comes_before_a_cheap_warning) {
   EXPECT_EQ(report.findings.at(1).severity, Severity::kWarning);
 }
 
-std::string output_bytecode(int frame, bool loop, int64_t line, Strings continuations,
-                            Strings frames) {
+std::string output_bytecode(int frame, bool loop, int64_t line, Strings continuations, Strings frames) {
   return line_of(Event(EventId::kOutputBytecode, {frame, 0, 0})
                      .set("name", std::string("__transformed_code_0_for_f"))
                      .set("file", std::string("prog.py"))
