@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+
+#include "base/files.h"
 
 namespace suture {
 namespace {
@@ -59,26 +60,6 @@ bool read_all(int fd, std::string& out, size_t size) {
     done += static_cast<size_t>(n);
   }
   return true;
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
-}
-
-// mkdir -p; parents that exist are left as they are.
-int make_directories(const std::string& path) {
-  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
-    if (mkdir(path.substr(0, slash).c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS &&
-        errno != EACCES)
-      return errno;
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return errno;
-  return 0;
 }
 
 // A regular file of ours with a believable size. O_NONBLOCK keeps a planted FIFO from hanging us.
@@ -186,7 +167,8 @@ void KernelCache::store(const Digest& key, std::string_view payload) {
   const File directory(open_directory());
   if (directory.fd < 0) return;
   const Header header = make_header(key, payload);
-  write_file(directory.fd, entry_name(key), {reinterpret_cast<const char*>(&header), sizeof header}, payload);
+  write_file(directory.fd, entry_name(key),
+             {{reinterpret_cast<const char*>(&header), sizeof header}, payload});
 }
 
 std::string KernelCache::write_source(const std::string& file_name, std::string_view text) {
@@ -197,23 +179,16 @@ std::string KernelCache::write_source(const std::string& file_name, std::string_
   std::string present;
   if (const File old(open_entry(directory.fd, file_name, size)); old.fd >= 0 && size == text.size())
     if (read_all(old.fd, present, size) && present == text) return path;
-  return write_file(directory.fd, file_name, "", text) ? path : "";
+  return write_file(directory.fd, file_name, {text}) ? path : "";
 }
 
-bool KernelCache::write_file(int directory, const std::string& name, std::string_view header,
-                             std::string_view body) {
-  static std::atomic<unsigned> counter = 0;
-  const std::string temporary = fmt::format(".{}-{}-{}.tmp", name.substr(0, 32), getpid(), counter++);
-  const File file(
-      openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file.fd < 0) return note("no file can be made in it", errno), false;
-  if (!write_all(file.fd, header) || !write_all(file.fd, body) ||
-      renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
-    note("a file in it cannot be written", errno);
-    unlinkat(directory, temporary.c_str(), 0);
-    return false;
-  }
-  return true;
+bool KernelCache::write_file(int directory, const std::string& name,
+                             std::initializer_list<std::string_view> parts) {
+  const WriteResult result = write_atomically(directory, name, {parts.begin(), parts.size()});
+  if (result.ok()) return true;
+  note(result.stopped == WriteStep::kCreate ? "no file can be made in it" : "a file in it cannot be written",
+       result.error);
+  return false;
 }
 
 std::string safe_file_stem(std::string_view name) {

@@ -15,6 +15,7 @@
 //   loaded from it runs.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,7 +46,7 @@ class KernelCache {
 
  private:
   int open_directory();  // -1 and trouble_ set
-  bool write_file(int directory, const std::string& name, std::string_view header, std::string_view body);
+  bool write_file(int directory, const std::string& name, std::initializer_list<std::string_view> parts);
   void note(std::string_view what, int error);
 
   std::string directory_;

@@ -1,7 +1,6 @@
 #include "trace/trace_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/files.h"
 #include "base/json_writer.h"
 
 namespace suture {
@@ -16,13 +16,6 @@ namespace {
 
 // Made only for those who ask by name: a disassembler is loaded for it.
 constexpr std::string_view kOnlyByName[] = {"kernel_assembly"};
-
-// mkdir -p; errors of parents show at the last step.
-int make_directories(const std::string& path) {
-  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
-    mkdir(path.substr(0, slash).c_str(), 0700);
-  return mkdir(path.c_str(), 0700) != 0 && errno != EEXIST ? errno : 0;
-}
 
 std::string file_name(int pid) {
   const std::time_t now = std::time(nullptr);
@@ -65,12 +58,7 @@ bool TraceFile::open() {
 
 bool TraceFile::append(std::string line) {
   line += '\n';
-  for (size_t done = 0; done < line.size();) {
-    const ssize_t n = ::write(file_, line.data() + done, line.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return give_up(path_, errno), false;
-    done += static_cast<size_t>(n);
-  }
+  if (const int error = write_all(file_, line)) return give_up(path_, error), false;
   return true;
 }
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
+
 namespace suture::toolbox {
 namespace {
 
@@ -18,36 +20,9 @@ std::string failure(std::string_view what, int error) {
   return fmt::format("{}: {}", what, std::strerror(error));
 }
 
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
-}
-
-// mkdir -p. Parents may exist and be out of our reach; the last mkdir tells.
-int make_directories(const std::string& path) {
-  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
-    mkdir(path.substr(0, slash).c_str(), 0700);
-  return mkdir(path.c_str(), 0700) != 0 && errno != EEXIST ? errno : 0;
-}
-
 std::string write_in(int directory, const std::string& name, std::string_view text) {
-  const std::string temporary = fmt::format(".{}-{}.tmp", name, getpid());
-  unlinkat(directory, temporary.c_str(), 0);  // left by a crash
-  const int fd =
-      openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return failure(name, errno);
-  const bool written = write_all(fd, text);
-  int error = errno;
-  if (close(fd) == 0 && written && renameat(directory, temporary.c_str(), directory, name.c_str()) == 0)
-    return "";
-  if (written) error = errno;
-  unlinkat(directory, temporary.c_str(), 0);
-  return failure(name, error);
+  const WriteResult result = write_atomically(directory, name, {&text, 1});
+  return result.ok() ? "" : failure(name, result.error);
 }
 
 }  // namespace
