@@ -341,16 +341,6 @@ RaisingErrorState::~RaisingErrorState() {
   PyErr_Restore(type, value, traceback);
 }
 
-std::string error_state_text(int state) {
-  std::string text;
-  for (int i = 0; i < kErrorFieldCount; ++i) {
-    const int mode = (state >> (i * kErrorFieldBits)) & kErrorFieldMask;
-    const char* name = mode < static_cast<int>(std::size(kErrorModeNames)) ? kErrorModeNames[mode] : "?";
-    text += fmt::format("{}{}='{}'", i ? ", " : "", kErrorFieldNames[i], name);
-  }
-  return text;
-}
-
 int watched_fp_flags(int state) noexcept {
   constexpr int kFlags[kErrorFieldCount] = {FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW, FE_INVALID};
   int watched = 0;

@@ -60,7 +60,6 @@ constexpr int kErrorFieldBits = 3;
 constexpr int kErrorStateOfNumpy =
     1 | 1 << kErrorFieldBits | 1 << (3 * kErrorFieldBits);  // warn, warn, ignore, warn
 int error_state() noexcept;
-std::string error_state_text(int state);  // "divide='warn', over='warn', under='ignore', invalid='warn'"
 // The floating-point exceptions of <cfenv> (FE_DIVBYZERO ...) that `state` does not ignore.
 int watched_fp_flags(int state) noexcept;
 

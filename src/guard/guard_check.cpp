@@ -113,7 +113,6 @@ int64_t builtin_length(PyView value) noexcept {
 bool check_guard(const Guard& guard, const ShapeEnv& env, PyView value, PyView other,
                  std::span<int64_t> symbols) noexcept {
   if (guard.kind == GuardKind::kShape) return env.facts()[static_cast<size_t>(guard.fact)].holds(symbols);
-  if (guard.kind == GuardKind::kErrState) return error_state() == guard.number;
   if (value == nullptr) return false;
   switch (guard.kind) {
     case GuardKind::kType: return reinterpret_cast<PyObject*>(Py_TYPE(value)) == guard.object.get();

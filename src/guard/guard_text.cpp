@@ -105,7 +105,6 @@ std::string expected_text(const Guard& guard, const GuardSet& set, const ShapeEn
     case GuardKind::kSameObject:
     case GuardKind::kNotSameObject: return set.sources.str(guard.other);
     case GuardKind::kShape: return fact_text(fact_of(guard, env), env);
-    case GuardKind::kErrState: return error_state_text(static_cast<int>(guard.number));
     default: return std::to_string(guard.number);
   }
 }
@@ -147,7 +146,6 @@ std::string actual_array_text(const Guard& guard, PyView array) {
 std::string actual_text(const Guard& guard, const ShapeEnv& env, PyView value,
                         std::span<const int64_t> symbols) {
   if (guard.kind == GuardKind::kShape) return fact_values_text(fact_of(guard, env), symbols);
-  if (guard.kind == GuardKind::kErrState) return error_state_text(error_state());
   if (value == nullptr) return kMissing;
   switch (guard.kind) {
     case GuardKind::kType: return type_of(value);

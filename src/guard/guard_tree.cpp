@@ -58,7 +58,7 @@ void put_in_order(GuardSet& set, const ShapeEnv& env) {
   for (size_t i = 0; i < env.facts().size(); ++i) set.guards.push_back(shape_guard(env, static_cast<int>(i)));
 }
 
-bool needs_source(GuardKind kind) { return kind != GuardKind::kShape && kind != GuardKind::kErrState; }
+bool needs_source(GuardKind kind) { return kind != GuardKind::kShape; }
 
 bool needs_other(GuardKind kind) {
   return kind == GuardKind::kNoOverlap || kind == GuardKind::kSameObject || kind == GuardKind::kNotSameObject;

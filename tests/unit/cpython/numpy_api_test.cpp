@@ -146,11 +146,9 @@ pairs = [(x[:10], x[10:]), (x[:11], x[10:]), (x[::2], x[1::2]), (x[::2], x[::3])
 
 TEST_F(NumpyApi, error_state_follows_geterr) {
   EXPECT_EQ(error_state(), kErrorStateOfNumpy);
-  EXPECT_EQ(error_state_text(error_state()), "divide='warn', over='warn', under='ignore', invalid='warn'");
   EXPECT_EQ(watched_fp_flags(error_state()), FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);
   PyRef dict =
       run_python("scope = np.errstate(divide='raise', under='log', invalid='ignore')\nscope.__enter__()");
-  EXPECT_EQ(error_state_text(error_state()), "divide='raise', over='warn', under='log', invalid='ignore'");
   EXPECT_EQ(watched_fp_flags(error_state()), FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
   evaluate_python("scope.__exit__(None, None, None)", dict.get());
   EXPECT_EQ(error_state(), kErrorStateOfNumpy);

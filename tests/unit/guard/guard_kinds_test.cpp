@@ -217,17 +217,6 @@ TEST_F(GuardKinds, same_and_not_same_object) {
   EXPECT_EQ(verdict("k", "k"), "'x' and 'y' are now the same object. expected different, actual the same");
 }
 
-TEST_F(GuardKinds, errstate) {
-  add_number(GuardKind::kErrState, kNoSource, kErrorStateOfNumpy);
-  build();
-  EXPECT_EQ(verdict("1"), "holds");
-  eval("np.seterr(divide='raise')");
-  EXPECT_EQ(verdict("1"),
-            "NumPy error state changed. expected divide='warn', over='warn', under='ignore', invalid='warn', "
-            "actual divide='raise', over='warn', under='ignore', invalid='warn'");
-  eval("np.seterr(divide='warn')");
-}
-
 TEST_F(GuardKinds, a_source_that_cannot_be_fetched_fails_its_first_guard) {
   const SourceId w = attribute(x(), "w");
   add_object(GuardKind::kType, element(w, 0), eval("int"));
