@@ -74,12 +74,12 @@ def guards(core) -> str:
 
 def config(core) -> str:
     return (
-        "# Options\n\nSet with `suture.config.<name> = value`, `suture.config.patch(...)`, or the environment variable. A value that is not allowed\nraises ValueError or TypeError; in the environment it is one warning, and the default stays.\n\n"
+        "# Options\n\nSet with `suture.config.<name> = value`, `suture.config.patch(...)`, or the environment variable. A value that is not allowed\nraises ValueError or TypeError; in the environment it is one warning, and the default stays. Scope `function`: `suture.compile(options={...})` may override it;\n`process` and `output` have one value for the process, and `output` decides only what is written about the work.\n\n"
         + table(
-            ["option", "type", "default", "environment", "allowed", "what"],
+            ["option", "type", "default", "environment", "scope", "allowed", "what"],
             [
-                (f"`{name}`", kind, f"`{default}`" if default else "", f"`{env}`", allowed, doc)
-                for name, kind, default, env, allowed, doc in core.option_table()
+                (f"`{name}`", kind, f"`{default}`" if default else "", f"`{env}`", scope, allowed, doc)
+                for name, kind, default, env, allowed, doc, scope in core.option_table()
             ],
         )
     )

@@ -85,7 +85,7 @@ class Config:
         if self._options is None:
             table = {
                 name: Option(name, kind, _PARSERS[kind](default), env, allowed, doc)
-                for name, kind, default, env, allowed, doc in _core.option_table()
+                for name, kind, default, env, allowed, doc, _ in _core.option_table()
             }
             object.__setattr__(self, "_options", table)
         assert self._options is not None

@@ -119,7 +119,7 @@ def profile(enable: bool) -> None:
 
 # --- options ------------------------------------------------------------------------------------------------------------
 
-def option_table() -> list[tuple[str, str, str, str, str, str]]:
+def option_table() -> list[tuple[str, str, str, str, str, str, str]]:
     """(name, type, default text, environment variable, allowed values, doc) per line of options.def. Allowed values are in
     words; "": every value of the type."""
 

@@ -82,7 +82,7 @@ def _other_pages() -> list[dict[str, Any]]:
             "allowed": allowed,
             "what": doc,
         }
-        for name, type_, default, env, allowed, doc in _core.option_table()
+        for name, type_, default, env, allowed, doc, _ in _core.option_table()
     ]
     return pages
 

@@ -164,8 +164,9 @@ nb::list explain_records(nb::handle object) {
   return lines;
 }
 
-// Entries whose machine code is still there. Nothing is disassembled before it is asked for.
-void add_assembly(const FrameRecord& record, Toolchain& toolchain, nb::list& lines) {
+// Entries whose machine code is still there. Nothing is disassembled before it is asked for. Without a compiler there is
+// no listing, and the event says why.
+void add_assembly(const FrameRecord& record, const Result<Toolchain*>& toolchain, nb::list& lines) {
   if (record.cache) {
     for (const auto& entry : record.cache->entries()) {
       const KernelLibrary* library =
@@ -175,8 +176,9 @@ void add_assembly(const FrameRecord& record, Toolchain& toolchain, nb::list& lin
       for (const Event& event : record.events)
         if (event.id == EventId::kGraphCaptured && event.compile.compile == entry->number)
           graph = string_field(event, "graph");
-      lines.append(text(
-          to_json_line(assembly_event({record.id, entry->number, 0}, graph, toolchain, library->object))));
+      const CompileId id{record.id, entry->number, 0};
+      lines.append(text(to_json_line(toolchain.ok() ? assembly_event(id, graph, **toolchain, library->object)
+                                                    : missing_assembly_event(id, graph, toolchain.error()))));
     }
   }
   for (const auto& child : record.children) add_assembly(*child, toolchain, lines);
@@ -185,7 +187,7 @@ void add_assembly(const FrameRecord& record, Toolchain& toolchain, nb::list& lin
 nb::list assembly_records(nb::handle object) {
   nb::list lines;
   auto record = compiler().record(cache_of(object).frame_id());
-  if (record) add_assembly(*record, *value_or_raise(compiler().toolchain()), lines);
+  if (record) add_assembly(*record, compiler().toolchain(), lines);
   return lines;
 }
 

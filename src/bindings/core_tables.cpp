@@ -71,7 +71,7 @@ nb::list option_table() {
   nb::list table;
   for (const OptionInfo& o : all_options())
     table.append(nb::make_tuple(std::string(o.name), std::string(o.type), std::string(o.default_text),
-                                std::string(o.env), o.allowed(), std::string(o.doc)));
+                                std::string(o.env), o.allowed(), std::string(o.doc), std::string(o.scope)));
   return table;
 }
 

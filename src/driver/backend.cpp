@@ -77,13 +77,16 @@ Result<Graph> lower_captured(Capture& capture, CompileContext& ctx) {
 Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler, CompileContext& ctx,
                              Phases& phases) {
   auto lowering = phases.start("passes");
-  SUTURE_TRY(lowered, lower_captured(capture, ctx));
+  SUTURE_TRY(graph, lower_captured(capture, ctx));
   lowering.stop();
 
   auto generating = phases.start("codegen");
-  SUTURE_TRY(loops, lower(lowered, {.numpy_minor = compiler.numpy_minor}));
-  SUTURE_TRY(schedule, plan_schedule(loops, lowered, {.fuse = ctx.options.flag("fusion")}));
-  report_schedule(ctx, lowered, loops, schedule);
+  SUTURE_TRY(loops, lower(graph, {.numpy_minor = compiler.numpy_minor}));
+  SUTURE_TRY(planned, plan_schedule(loops, graph, {.fuse = ctx.options.flag("fusion")}));
+  const auto kept = std::make_shared<const Lowered>(std::move(graph), std::move(loops), std::move(planned));
+  const Graph& lowered = kept->graph;
+  const Schedule& schedule = kept->schedule;
+  report_schedule(ctx, compiler, kept);
   report_steps(ctx, capture.graph.name, schedule);
   report_numpy_steps(ctx, lowered, schedule);
   SUTURE_TRY(code, emit(schedule, lowered, {.source_line = source_line}));

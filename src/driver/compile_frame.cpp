@@ -122,7 +122,7 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
 
   if (has_graph(capture)) {
     report_graph(ctx, capture.graph);
-    report_inputs(ctx, capture, input);
+    report_inputs(ctx, compiler, capture, input);
     add_symbol_inputs(capture);
     SUTURE_TRY(compiled, compile_graph(capture, input, compiler, ctx, phases));
     record_first_run(compiled.get(), capture.graph.name, compiler, ctx);

@@ -15,22 +15,27 @@
 namespace suture {
 namespace {
 
-// Everything that explain and suture.dump need; the bulky per-pass events are left to listeners who asked for them.
-constexpr EventId kRecorded[] = {EventId::kFrameStart,     EventId::kGraphCaptured,  EventId::kGraphBreak,
-                                 EventId::kFrameSkipped,   EventId::kGuardsBuilt,    EventId::kRecompile,
-                                 EventId::kRecompileLimit, EventId::kDynamic,        EventId::kKernelSource,
-                                 EventId::kKernelCompiled, EventId::kFrameDone,      EventId::kInternalError,
-                                 EventId::kReplay,         EventId::kOutputBytecode, EventId::kGraphInputs,
-                                 EventId::kLowered,        EventId::kFusionDecision};
+// What explain and suture.dump need of every compile, beside what is reported unwritten; the bulky per-pass events are left
+// to listeners who asked for them.
+constexpr EventId kRecorded[] = {EventId::kFrameStart,     EventId::kGraphCaptured, EventId::kGraphBreak,
+                                 EventId::kFrameSkipped,   EventId::kGuardsBuilt,   EventId::kRecompile,
+                                 EventId::kRecompileLimit, EventId::kDynamic,       EventId::kKernelSource,
+                                 EventId::kKernelCompiled, EventId::kFrameDone,     EventId::kInternalError,
+                                 EventId::kReplay,         EventId::kOutputBytecode};
 
 uint64_t recorded_mask() {
   uint64_t mask = 0;
-  for (EventId id : kRecorded) mask |= uint64_t{1} << static_cast<int>(id);
+  for (EventId id : kRecorded) mask |= event_bit(id);
   return mask;
 }
 
 void collect(const FrameRecord& record, std::vector<Event>& out) {
   out.insert(out.end(), record.events.begin(), record.events.end());
+  for (const UnwrittenEvents& unwritten : record.unwritten)
+    for (Event& event : unwritten.make()) {
+      event.time = unwritten.time;
+      out.push_back(std::move(event));
+    }
   for (const auto& child : record.children) collect(*child, out);
 }
 
@@ -52,6 +57,14 @@ Compiler::Compiler() {
 void Compiler::remember(const Event& event) {
   auto owner = record(event.compile.frame);
   if (owner && owner->events.size() < FrameRecord::kMaxRecordedEvents) owner->events.push_back(event);
+}
+
+void Compiler::report_unwritten(const CompileId& id, std::initializer_list<EventId> kinds, MakeEvents make) {
+  if (std::ranges::any_of(kinds, [&](EventId kind) { return trace.wants(kind); }))
+    for (Event& event : make()) trace.emit(std::move(event));
+  auto owner = record(id.frame);
+  if (owner && owner->unwritten.size() < FrameRecord::kMaxRecordedEvents)
+    owner->unwritten.push_back({seconds_since_epoch(), std::move(make)});
 }
 
 std::shared_ptr<FrameRecord> Compiler::record(int frame_id) const {
@@ -174,6 +187,7 @@ void Compiler::reset(CodeCache& cache) {
   frame->dynamic.mode = frame->options.dynamic;
   frame->compiles = 0;
   frame->events.clear();
+  frame->unwritten.clear();
   frame->children.clear();
   frame->continuations.clear();
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,6 +63,9 @@ class Compiler {
   std::shared_ptr<FrameRecord> record(int frame_id) const;
   // Events of a callable and of everything it made, in order of time.
   std::vector<Event> family_events(int frame_id) const;
+  // Emits what `make` makes when a listener wants one of `kinds`, and remembers how to make it for family_events: nobody
+  // pays for texts that nobody reads. `make` owns what it needs.
+  void report_unwritten(const CompileId& id, std::initializer_list<EventId> kinds, MakeEvents make);
   void reset();
   void reset(CodeCache& cache);
   // Writes what is known about an internal error into the cache directory; path, or "" when the cache is off or cannot

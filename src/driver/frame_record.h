@@ -3,6 +3,7 @@
 // function).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,13 @@
 
 namespace suture {
 
+// Events with long texts, made from what they are about: kept as that until somebody wants the records.
+using MakeEvents = std::function<std::vector<Event>()>;
+struct UnwrittenEvents {
+  double time = 0;
+  MakeEvents make;
+};
+
 struct FrameRecord : std::enable_shared_from_this<FrameRecord> {
   int id = 0;
   FrameKind kind = FrameKind::kFunction;
@@ -24,6 +32,7 @@ struct FrameRecord : std::enable_shared_from_this<FrameRecord> {
   DynamicPlan dynamic;  // grows: a size that varied once stays symbolic
   int compiles = 0;
   std::vector<Event> events;                           // at most kMaxRecordedEvents, oldest first
+  std::vector<UnwrittenEvents> unwritten;              // belong between them by time; at most as many
   std::vector<std::shared_ptr<FrameRecord>> children;  // resume and iteration functions made by this frame
 
   std::weak_ptr<FrameRecord> root;  // of the family; empty for the root itself

@@ -41,6 +41,12 @@ std::string_view kind_name(BufferSpec::Kind kind) {
   return "";
 }
 
+// "<f8", as in a .npy file.
+std::string typestr(DType dtype) {
+  const DTypeInfo& row = info(dtype);
+  return fmt::format("{}{}{}", row.itemsize == 1 ? '|' : '<', row.kind, row.itemsize);
+}
+
 void write_buffer(JsonWriter& json, const BufferSpec& buffer, const Strings& names) {
   json.begin_object()
       .field("kind", kind_name(buffer.kind))
@@ -48,6 +54,9 @@ void write_buffer(JsonWriter& json, const BufferSpec& buffer, const Strings& nam
       .field("base", buffer.base)
       .field("class", name(buffer.value_class))
       .field("dtype", info(buffer.dtype).numpy_name)
+      .field("c_type", info(buffer.dtype).c_type)
+      .field("typestr", typestr(buffer.dtype))
+      .field("itemsize", itemsize(buffer.dtype))
       .list("shape", cpp_texts(buffer.shape, names))
       .list("strides", cpp_texts(buffer.strides, names))
       .field("offset", buffer.offset.cpp(names))
@@ -136,20 +145,20 @@ std::string hints_text(const ShapeEnv& env, const std::vector<SymInt>& values, i
 
 }  // namespace
 
-void report_inputs(const CompileContext& ctx, const Capture& capture, const FrameInput& input) {
-  if (!ctx.trace.wants(EventId::kGraphInputs)) return;
-  const Graph& graph = capture.graph;
-  Strings names, kinds, dtypes, shapes, strides, values, symbols, symbol_values, parameters;
-  for (size_t i = 0; i < graph.placeholders.size(); ++i) {
-    const Node& node = graph.node(graph.placeholders[i]);
+namespace {
+
+// `values`: per placeholder, "" for arrays.
+Event inputs_event(const CompileId& id, const Graph& graph, Strings values) {
+  Strings names, kinds, dtypes, itemsizes, shapes, strides, symbols, symbol_values, parameters;
+  for (NodeId placeholder : graph.placeholders) {
+    const Node& node = graph.node(placeholder);
     const TensorType& type = node.type;
-    PyView object = type.scalar() ? object_of(capture, input, i) : nullptr;
     names.push_back(node.name);
     kinds.emplace_back(name(type.value_class));
     dtypes.emplace_back(info(type.dtype).numpy_name);
+    itemsizes.push_back(std::to_string(itemsize(type.dtype)));
     shapes.push_back(hints_text(graph.env, type.shape, 1));
     strides.push_back(hints_text(graph.env, type.strides, itemsize(type.dtype)));
-    values.push_back(object ? value_text(object, type) : "");
   }
   for (const SymbolInfo& symbol : graph.env.symbols()) {
     symbols.push_back(symbol.name);
@@ -157,17 +166,34 @@ void report_inputs(const CompileContext& ctx, const Capture& capture, const Fram
   }
   for (SymbolId symbol : to_numpy_source(graph).symbol_parameters)
     parameters.push_back(symbols[static_cast<size_t>(symbol)]);
-  ctx.trace.emit(Event(EventId::kGraphInputs, ctx.id)
-                     .set("graph", graph.name)
-                     .set("names", std::move(names))
-                     .set("kinds", std::move(kinds))
-                     .set("dtypes", std::move(dtypes))
-                     .set("shapes", std::move(shapes))
-                     .set("strides", std::move(strides))
-                     .set("values", std::move(values))
-                     .set("symbols", std::move(symbols))
-                     .set("symbol_values", std::move(symbol_values))
-                     .set("parameters", std::move(parameters)));
+  return Event(EventId::kGraphInputs, id)
+      .set("graph", graph.name)
+      .set("names", std::move(names))
+      .set("kinds", std::move(kinds))
+      .set("dtypes", std::move(dtypes))
+      .set("itemsizes", std::move(itemsizes))
+      .set("shapes", std::move(shapes))
+      .set("strides", std::move(strides))
+      .set("values", std::move(values))
+      .set("symbols", std::move(symbols))
+      .set("symbol_values", std::move(symbol_values))
+      .set("parameters", std::move(parameters));
+}
+
+}  // namespace
+
+void report_inputs(const CompileContext& ctx, Compiler& compiler, const Capture& capture,
+                   const FrameInput& input) {
+  const Graph& graph = capture.graph;
+  Strings values;  // of the call's objects, which nobody keeps
+  for (size_t i = 0; i < graph.placeholders.size(); ++i) {
+    const TensorType& type = graph.node(graph.placeholders[i]).type;
+    PyView object = type.scalar() ? object_of(capture, input, i) : nullptr;
+    values.push_back(object ? value_text(object, type) : "");
+  }
+  compiler.report_unwritten(ctx.id, {EventId::kGraphInputs}, [id = ctx.id, graph, values] {
+    return std::vector<Event>{inputs_event(id, graph, values)};
+  });
 }
 
 namespace {

@@ -16,7 +16,8 @@ class Compiler;
 // {"symbols", "buffers", "steps", "outputs", "written"}; sizes are C++ text over the symbols and the prelude.
 std::string plan_json(const LaunchPlan& plan, const ShapeEnv& env);
 
-void report_inputs(const CompileContext& ctx, const Capture& capture, const FrameInput& input);
+void report_inputs(const CompileContext& ctx, Compiler& compiler, const Capture& capture,
+                   const FrameInput& input);
 
 // Has the first run of `compiled_graph` recorded when the hook graph_recorder is there.
 void record_first_run(PyView compiled_graph, const std::string& graph, const Compiler& compiler,

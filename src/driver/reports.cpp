@@ -238,21 +238,32 @@ void report_passes(const CompileContext& ctx, const std::vector<PassReport>& pas
                        .set("text", pass.text));
 }
 
-void report_schedule(const CompileContext& ctx, const Graph& lowered, const LoopProgram& loops,
-                     const Schedule& schedule) {
-  if (ctx.trace.wants(EventId::kLowered))
-    ctx.trace.emit(Event(EventId::kLowered, ctx.id)
+namespace {
+
+std::vector<Event> schedule_events(const CompileId& id, const Graph& lowered, const LoopProgram& loops,
+                                   const Schedule& schedule) {
+  std::vector<Event> events;
+  events.push_back(Event(EventId::kLowered, id)
                        .set("lowered", to_text(lowered))
                        .set("before", to_text(loops))
                        .set("after", to_text(schedule)));
-  if (!ctx.trace.wants(EventId::kFusionDecision)) return;
   for (const FusionVerdict& verdict : schedule.verdicts)
-    ctx.trace.emit(Event(EventId::kFusionDecision, ctx.id)
-                       .set("producer", verdict.producer)
-                       .set("consumer", verdict.consumer)
-                       .set("fused", verdict.fused)
-                       .set("reason", verdict.reason)
-                       .set("sentence", verdict.sentence));
+    events.push_back(Event(EventId::kFusionDecision, id)
+                         .set("producer", verdict.producer)
+                         .set("consumer", verdict.consumer)
+                         .set("fused", verdict.fused)
+                         .set("reason", verdict.reason)
+                         .set("sentence", verdict.sentence));
+  return events;
+}
+
+}  // namespace
+
+void report_schedule(const CompileContext& ctx, Compiler& compiler, std::shared_ptr<const Lowered> lowered) {
+  compiler.report_unwritten(ctx.id, {EventId::kLowered, EventId::kFusionDecision},
+                            [id = ctx.id, lowered = std::move(lowered)] {
+                              return schedule_events(id, lowered->graph, lowered->loops, lowered->schedule);
+                            });
 }
 
 void report_kernels(const CompileContext& ctx, const Graph& graph, const GeneratedCode& code,
@@ -294,13 +305,21 @@ void report_kernels(const CompileContext& ctx, const Graph& graph, const Generat
                      .set("code_bytes", static_cast<int64_t>(library.code_bytes)));
 }
 
+Event missing_assembly_event(const CompileId& id, const std::string& graph, const Error& why) {
+  return Event(EventId::kKernelAssembly, id)
+      .set("graph", graph)
+      .set("text", std::string())
+      .set("message", why.message);
+}
+
 Event assembly_event(const CompileId& id, const std::string& graph, Toolchain& toolchain,
                      const std::string& object) {
   auto listing = toolchain.disassemble(object);
+  if (!listing.ok()) return missing_assembly_event(id, graph, listing.error());
   return Event(EventId::kKernelAssembly, id)
       .set("graph", graph)
-      .set("text", listing.ok() ? *listing : std::string())
-      .set("message", listing.ok() ? std::string() : listing.error().message);
+      .set("text", std::move(*listing))
+      .set("message", std::string());
 }
 
 void report_assembly(const CompileContext& ctx, const std::string& graph, Toolchain& toolchain,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ namespace suture {
 class Compiler;
 struct FrameRecord;
 
+// A graph on its way to kernels.
+struct Lowered {
+  Graph graph;  // after the passes
+  LoopProgram loops;
+  Schedule schedule;
+};
+
 // Where a frame goes on after its break or loop: the name of each function, and the number of its frame. Names say the
 // place in the code only, so functions of one file may have equal ones.
 struct ContinuationFrames {
@@ -31,12 +39,12 @@ void report_graph(const CompileContext& ctx, const Graph& graph);
 void report_break(const CompileContext& ctx, const Break& reason, const ContinuationFrames& continuations);
 void report_skip(const CompileContext& ctx, const FrameInput& input, const Break& reason);
 void report_passes(const CompileContext& ctx, const std::vector<PassReport>& passes);
-void report_schedule(const CompileContext& ctx, const Graph& lowered, const LoopProgram& loops,
-                     const Schedule& schedule);
+void report_schedule(const CompileContext& ctx, Compiler& compiler, std::shared_ptr<const Lowered> lowered);
 void report_kernels(const CompileContext& ctx, const Graph& graph, const GeneratedCode& code,
                     const KernelLibrary& library);
 void report_assembly(const CompileContext& ctx, const std::string& graph, Toolchain& toolchain,
                      const KernelLibrary& library);
+Event missing_assembly_event(const CompileId& id, const std::string& graph, const Error& why);
 Event assembly_event(const CompileId& id, const std::string& graph, Toolchain& toolchain,
                      const std::string& object);
 void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output,

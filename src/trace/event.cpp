@@ -28,11 +28,11 @@ constexpr EventFieldInfo kFields[] = {
 #include "trace/events.def"
 };
 
+}  // namespace
+
 double seconds_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
-
-}  // namespace
 
 const EventInfo& info(EventId id) { return kEvents[static_cast<size_t>(id)]; }
 

@@ -31,6 +31,7 @@ struct EventFieldInfo {
   EventId event;
   std::string_view name, type, doc;  // type: str | int | float | bool | list | dict
 };
+constexpr uint64_t event_bit(EventId id) { return uint64_t{1} << static_cast<int>(id); }
 const EventInfo& info(EventId id);
 std::optional<EventId> event_named(std::string_view name);
 std::vector<EventInfo> all_events();
@@ -70,6 +71,8 @@ class Event {
 // One line, no newline at the end; always valid JSON in valid UTF-8 (see json_line.cpp for NaN, infinities,
 // broken text).
 std::string to_json_line(const Event& event);
+
+double seconds_since_epoch();  // what Event::time is in
 
 using Listener = std::function<void(const Event&)>;
 

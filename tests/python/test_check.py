@@ -143,6 +143,22 @@ def test_compare_runs_the_program_again_under_numpy(run_python, write_program):
     assert report["times"]["baseline_ms"] > 0 and report["times"]["wall_ms"] > 0
 
 
+def test_what_is_written_about_a_run_is_written_by_the_first_run_only(run_python, write_program, tmp_path):
+    program = write_program("import numpy as np, suture\nsuture.compile(lambda x: x + 1)(np.ones(3))\n")
+    outputs = {
+        "SUTURE_COMPILE_DEBUG": "1",
+        "SUTURE_TRACE": "traces",
+        "SUTURE_LOGS": "all",
+        "SUTURE_LOGS_OUT": "logs.txt",
+    }
+    done = check(run_python, "--quiet", "--json", "--compare", str(program), **outputs)
+    assert json.loads(done.stdout)["times"]["baseline_ms"] > 0, done.stderr
+    assert len(list((tmp_path / "suture_compile_debug").iterdir())) == 1
+    assert len(list((tmp_path / "traces").iterdir())) == 1
+    told = (tmp_path / "logs.txt").read_text()
+    assert told.count("compiled <lambda>") == 1 and "disabled" not in told
+
+
 def test_without_compare_unknown_times_are_null(run_python, seed_program):
     report = json.loads(check(run_python, "--json", str(seed_program)).stdout)
     assert report["times"]["baseline_ms"] is None and report["functions"][0]["speedup"] is None

@@ -270,6 +270,35 @@ def test_a_compiled_function_is_dumped_afterwards_from_its_records(run_python, t
     check_manifest(run)
 
 
+def test_without_a_compiler_the_dump_lacks_the_disassembly_and_says_why(tmp_path, restore_config, monkeypatch):
+    compiled = suture.compile(lambda x: np.sqrt(x) * 2)
+    compiled(np.ones(4))
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("CXX", raising=False)
+    with suture.config.patch(toolchain="subprocess"):
+        run = Path(suture.dump(compiled, tmp_path / "after"))
+    (compile,) = index(run)["compiles"]
+    assert names(compile) >= OF_A_GRAPH - {"output_code.asm"} and "output_code.asm" not in names(compile)
+    (missing,) = compile["missing"]
+    assert missing["path"] == "output_code.asm" and "was not found" in missing["why"]
+    assert f"<td>{missing['why']}</td>" in (run / "index.html").read_text()
+    check_manifest(run)
+
+
+def test_what_was_never_compiled_for_want_of_a_compiler_is_dumped_too(run_python, write_program, tmp_path):
+    program = write_program(
+        "import numpy as np, suture\n"
+        "f = suture.compile(lambda x: np.sqrt(x) * 2)\n"
+        "f(np.ones(4))\n"
+        "suture.dump(f, 'after')\n"
+    )
+    done = run_python(str(program), SUTURE_TOOLCHAIN="subprocess", PATH="/nonexistent", SUTURE_CACHE_DIR="off")
+    assert done.returncode == 0, done.stderr
+    (compile,) = index(tmp_path / "after")["compiles"]
+    assert (compile["state"], compile["missing"]) == ("skipped", [])
+    assert {"graph_readable.py", "breaks.txt", "events.jsonl"} <= names(compile)
+
+
 def test_dump_takes_compiled_functions_only(tmp_path):
     with pytest.raises(TypeError, match="suture.dump takes a function compiled"):
         suture.dump(len, tmp_path)

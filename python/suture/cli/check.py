@@ -87,16 +87,24 @@ def examine(seen: Observation, facts: dict[str, Any]) -> dict[str, Any]:
     return json.loads(_toolbox.clinic_json(seen.lines, to_json(seen.statuses()), to_json(facts), source_line))
 
 
+def _baseline_environment() -> dict[str, str]:
+    """This one, with everything in the interpreter and without what writes about the run: that has been written once."""
+    from suture import _core
+
+    variables = {name: (env, scope) for name, _, _, env, _, _, scope in _core.option_table()}
+    outputs = {env for env, scope in variables.values() if scope == "output"}
+    inherited = {name: value for name, value in os.environ.items() if name not in outputs}
+    return inherited | {variables["disable"][0]: "1"}
+
+
 def _measure_baseline(path: str, args: list[str]) -> dict[str, Any]:
     """Facts of the same program under NumPy; empty when it fails there, which is said."""
     handle, out = tempfile.mkstemp(suffix=".json")
     os.close(handle)
-    quiet = ("SUTURE_LOGS", "SUTURE_TRACE", "SUTURE_LOGS_OUT")
-    environment = {name: value for name, value in os.environ.items() if name not in quiet} | {"SUTURE_DISABLE": "1"}
     try:
         done = subprocess.run(
             [sys.executable, "-m", "suture.cli._baseline", out, path, *args],
-            env=environment,
+            env=_baseline_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

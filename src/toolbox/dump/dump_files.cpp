@@ -75,9 +75,7 @@ std::string write_ir_post_fusion(const CompileDump& dump) {
 std::string write_fusion(const CompileDump& dump) { return rendered(dump, "fusion"); }
 
 std::string write_assembly(const CompileDump& dump) {
-  const std::string text = dump.text_of(EventId::kKernelAssembly, "text");
-  const std::string message = dump.text_of(EventId::kKernelAssembly, "message");
-  return text.empty() ? with_newline(message) : with_newline(text);
+  return with_newline(dump.text_of(EventId::kKernelAssembly, "text"));
 }
 
 std::string write_guards(const CompileDump& dump) { return rendered(dump, "guards"); }

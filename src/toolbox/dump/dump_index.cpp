@@ -55,6 +55,9 @@ void write_compile(JsonWriter& json, const DumpedCompile& compile) {
       .key("files")
       .begin_array();
   for (const auto& [name, file] : compile.files) write_file(json, file);
+  json.end_array().key("missing").begin_array();
+  for (const auto& [name, why] : compile.missing)
+    json.begin_object().field("path", name).field("why", why).end_object();
   json.end_array().end_object();
 }
 
@@ -103,6 +106,9 @@ std::string index_html(const DumpIndex& index) {
                     escaped(compile->state), escaped(compile->dump.file), compile->dump.line,
                     compile->state == "compiled" ? fmt::format(", {:.1f} ms", compile->ms) : "");
     for (const auto& [name, file] : compile->files) html += file_row(compile->directory, file);
+    for (const auto& [name, why] : compile->missing)
+      html += fmt::format("<tr><td><code>{}</code></td><td class=n>missing</td><td>{}</td></tr>\n",
+                          escaped(name), escaped(why));
     html += "</table>\n";
   }
   html += "<h2>Shared</h2>\n<table>\n";

@@ -30,6 +30,11 @@ bool ends_compile(const EventRecord& event) {
          event.is(EventId::kInternalError);
 }
 
+// Of an event that would have made a file: why there is none, "" when nothing is missing.
+std::string why_missing(const EventRecord& event) {
+  return event.is(EventId::kKernelAssembly) ? event.str("message") : "";
+}
+
 bool makes_a_file(const EventRecord& event) {
   return std::ranges::any_of(all_dump_files(), [&](const DumpFile& file) {
     return std::ranges::find(file.events, *event.event) != file.events.end();
@@ -117,7 +122,10 @@ void DumpWriter::write_files(DumpedCompile& compile, const EventRecord& event) {
     if (std::ranges::find(file.events, *event.event) == file.events.end()) continue;
     const std::string text =
         escape_terminal(file.write(compile.dump));  // paging through a dump is harmless, too
-    if (text.empty()) continue;
+    if (text.empty()) {
+      if (std::string why = why_missing(event); !why.empty()) compile.missing[std::string(file.name)] = why;
+      continue;
+    }
     std::string why = directory_.write(compile.directory, std::string(file.name), text);
     if (why.empty())
       compile.files[std::string(file.name)] = described(file.name, text, event.name, file.doc);

@@ -45,6 +45,7 @@ struct DumpedCompile {
   double ms = 0;
   bool forgotten = false;  // old: later events change nothing
   std::map<std::string, DumpedFile> files;
+  std::map<std::string, std::string> missing;  // name of a file that could not be made -> why
 };
 
 class DumpWriter {

@@ -29,8 +29,8 @@ std::string item(const std::vector<std::string>& list, size_t i) {
 }
 
 // Memory of its own for an array that nobody saved: from its lowest to one past its highest byte.
-void lay_out(RecordedInput& input, int64_t memory) {
-  int64_t low = 0, high = itemsize_of(input.dtype);
+void lay_out(RecordedInput& input, int64_t itemsize, int64_t memory) {
+  int64_t low = 0, high = itemsize;
   for (size_t i = 0; i < input.shape.size() && i < input.strides.size(); ++i) {
     if (input.shape[i] == 0) high = 0;
     const int64_t reach = (input.shape[i] - 1) * input.strides[i];
@@ -54,7 +54,8 @@ std::vector<RecordedInput> described_inputs(const EventRecord& event) {
     input.strides = to_numbers(item(event.list("strides"), i));
     input.value = item(event.list("values"), i);
     input.note = "its values were not recorded";
-    if (input.kind == "array") lay_out(input, static_cast<int64_t>(i));
+    if (input.kind == "array")
+      lay_out(input, to_number(item(event.list("itemsizes"), i)), static_cast<int64_t>(i));
     inputs.push_back(std::move(input));
   }
   return inputs;
@@ -134,25 +135,6 @@ std::optional<RecordedRun> recorded_run(const CompileDump& dump) {
   run.parameters = described->list("parameters");
   if (const EventRecord* recorded = dump.last(EventId::kGraphRun)) read_run(*recorded, run);
   return run;
-}
-
-int64_t itemsize_of(std::string_view dtype) {
-  if (dtype == "bool") return 1;
-  const size_t digits = dtype.find_first_of("0123456789");
-  return digits == std::string_view::npos ? 0 : to_number(dtype.substr(digits)) / 8;
-}
-
-std::string typestr_of(std::string_view dtype) {
-  const int64_t size = itemsize_of(dtype);
-  const char kind = dtype.empty() ? '?' : dtype.front();  // bool, int, uint, float
-  return std::string(size == 1 ? "|" : "<") + kind + std::to_string(size);
-}
-
-std::string c_type_of(std::string_view dtype) {
-  if (dtype == "bool") return "bool";
-  if (dtype == "float64") return "double";
-  if (dtype == "float32") return "float";
-  return std::string(dtype) + "_t";
 }
 
 }  // namespace suture::toolbox

@@ -50,8 +50,4 @@ struct RecordedRun {
 // None: the graph's inputs are unknown.
 std::optional<RecordedRun> recorded_run(const CompileDump& dump);
 
-int64_t itemsize_of(std::string_view dtype);     // of NumPy's name; 0 for others than kernels can hold
-std::string typestr_of(std::string_view dtype);  // "<f8", as in a .npy file
-std::string c_type_of(std::string_view dtype);   // "double"
-
 }  // namespace suture::toolbox

@@ -23,8 +23,8 @@ constexpr std::string_view kHead = R"(// Kernels of {}
 )";
 
 struct PlanBuffer {
-  std::string kind, value_class, dtype, offset;
-  int64_t input = -1, base = -1;
+  std::string kind, value_class, c_type, typestr, offset;
+  int64_t itemsize = 0, input = -1, base = -1;
   std::vector<std::string> shape, strides;  // C++ text, strides in elements
   bool scalar() const { return value_class != "array"; }
 };
@@ -52,9 +52,10 @@ std::optional<Plan> read_plan(const std::string& json) {
   plan.symbols = json_list(object, "symbols");
   plan.outputs = json_ints(object, "outputs");
   json_objects(object, "buffers", [&](const JsonObject& row) {
-    plan.buffers.push_back({json_str(row, "kind"), json_str(row, "class"), json_str(row, "dtype"),
-                            json_str(row, "offset"), json_int(row, "input"), json_int(row, "base"),
-                            json_list(row, "shape"), json_list(row, "strides")});
+    plan.buffers.push_back({json_str(row, "kind"), json_str(row, "class"), json_str(row, "c_type"),
+                            json_str(row, "typestr"), json_str(row, "offset"), json_int(row, "itemsize"),
+                            json_int(row, "input"), json_int(row, "base"), json_list(row, "shape"),
+                            json_list(row, "strides")});
   });
   json_objects(object, "steps", [&](const JsonObject& row) {
     plan.steps.push_back({json_str(row, "kernel"), json_str(row, "numpy"), json_ints(row, "buffers"),
@@ -68,7 +69,7 @@ std::optional<Plan> read_plan(const std::string& json) {
   for (int64_t b = 0; b < count; ++b) {
     const PlanBuffer& buffer = plan.buffers[static_cast<size_t>(b)];
     ok &= buffer.kind != "view" || (buffer.base >= 0 && buffer.base < b);
-    ok &= itemsize_of(buffer.dtype) > 0;
+    ok &= buffer.itemsize > 0 && !buffer.c_type.empty() && buffer.typestr.size() == 3;
   }
   return ok ? std::optional(std::move(plan)) : std::nullopt;
 }
@@ -127,7 +128,7 @@ class MainWriter {
   }
 
   void scalar_input(size_t b, const RecordedInput& input) {
-    const std::string type = c_type_of(plan_.buffers[b].dtype);
+    const std::string type = plan_.buffers[b].c_type;
     std::string value = input.value.empty() ? "0" : "";
     if (value.empty() && type == "bool") value = input.value == "True" ? "true" : "false";
     if (value.empty()) {
@@ -149,14 +150,14 @@ class MainWriter {
     if (buffer.scalar()) return scalar_input(b, from);
     const std::string file = from.file.empty() ? fmt::format("inputs/input_{}.npy", index) : from.file;
     line(fmt::format("char* const b{} = memory{} + {};  // input {}", b, from.memory, from.offset, index));
-    line(fmt::format("dump::load(b{}, {}, \"{}\", {}, {});", b, cpp_string(file), typestr_of(buffer.dtype),
+    line(fmt::format("dump::load(b{}, {}, \"{}\", {}, {});", b, cpp_string(file), buffer.typestr,
                      sizes_text(from.shape), sizes_text(from.strides)));
   }
 
   void buffer(size_t b) {
     const PlanBuffer& buffer = plan_.buffers[b];
     if (buffer.kind == "input") return input(b);
-    const int64_t size = itemsize_of(buffer.dtype);
+    const int64_t size = buffer.itemsize;
     if (buffer.kind == "view")
       return line(
           fmt::format("char* const b{} = b{} + {} * ({});  // view", b, buffer.base, size, buffer.offset));
@@ -189,8 +190,8 @@ class MainWriter {
           cpp_string(fmt::format("step {} is {}, whose result this dump does not hold", s, step.numpy))));
     line(fmt::format("// {}: its result in the recorded run", step.numpy));
     line(fmt::format("dump::load(b{}, {}, \"{}\", {}, dump::scaled({}, {}));", step.result,
-                     cpp_string(saved->file), typestr_of(result.dtype), sizes_text(result.shape),
-                     sizes_text(result.strides), itemsize_of(result.dtype)));
+                     cpp_string(saved->file), result.typestr, sizes_text(result.shape),
+                     sizes_text(result.strides), result.itemsize));
   }
 
   // Digests of generated inputs' outputs would be compared with those of other inputs.
@@ -202,8 +203,7 @@ class MainWriter {
   void check(const std::string& name, size_t b, const std::string& digest) {
     const PlanBuffer& buffer = plan_.buffers[b];
     std::string shape = sizes_text(buffer.shape),
-                strides = fmt::format("dump::scaled({}, {})", sizes_text(buffer.strides),
-                                      itemsize_of(buffer.dtype));
+                strides = fmt::format("dump::scaled({}, {})", sizes_text(buffer.strides), buffer.itemsize);
     if (buffer.kind == "input" && !buffer.scalar() &&
         static_cast<size_t>(buffer.input) < run_.inputs.size()) {
       const RecordedInput& input = run_.inputs[static_cast<size_t>(buffer.input)];
@@ -211,7 +211,7 @@ class MainWriter {
       strides = sizes_text(input.strides);
     }
     line(fmt::format("all_same &= dump::check({}, dump::digest(\"{}\", \"{}\", b{}, {}, {}), \"{}\");",
-                     cpp_string(name), buffer.value_class, typestr_of(buffer.dtype), b, shape, strides,
+                     cpp_string(name), buffer.value_class, buffer.typestr, b, shape, strides,
                      comparable() ? digest : ""));
   }
 

@@ -47,6 +47,7 @@ class DumpTest : public testing::Test {
         .set("names", Strings{"x", "n"})
         .set("kinds", Strings{"array", "py_float"})
         .set("dtypes", Strings{"float64", "float64"})
+        .set("itemsizes", Strings{"8", "8"})
         .set("shapes", Strings{"3,2", ""})
         .set("strides", Strings{"-16,8", ""})
         .set("values", Strings{"", "0x1.8p+1"})
@@ -74,8 +75,8 @@ class DumpTest : public testing::Test {
 
 constexpr const char* kPlan =
     R"({"symbols":["s0"],"buffers":[)"
-    R"({"kind":"input","input":0,"base":-1,"class":"array","dtype":"float64","shape":["s0","2"],"strides":["2","1"],"offset":"0"},)"
-    R"({"kind":"output","input":-1,"base":-1,"class":"array","dtype":"float64","shape":["s0"],"strides":["1"],"offset":"0"}],)"
+    R"({"kind":"input","input":0,"base":-1,"class":"array","dtype":"float64","c_type":"double","typestr":"<f8","itemsize":8,"shape":["s0","2"],"strides":["2","1"],"offset":"0"},)"
+    R"({"kind":"output","input":-1,"base":-1,"class":"array","dtype":"float64","c_type":"double","typestr":"<f8","itemsize":8,"shape":["s0"],"strides":["1"],"offset":"0"}],)"
     R"("steps":[{"kernel":"k0","numpy":"","buffers":[0,1],"sizes":["s0"],"result":-1}],"outputs":[1],"written":[]})";
 
 TEST_F(DumpTest, names_become_safe_and_stay_readable) {
