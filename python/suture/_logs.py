@@ -39,7 +39,7 @@ class _Restore:
         return None
 
     def __exit__(self, *exc: object) -> None:
-        configure(self._before, help_stream=None)
+        configure(self._before, show_help=False)
         _core.set_option("logs", self._before)
 
     def __repr__(self) -> str:
@@ -74,11 +74,12 @@ def _switch(name: str, value: bool | int | str) -> str:
     return sign + name
 
 
-def configure(text: str, handler: bool = True, help_stream: str | None = "stderr") -> None:
-    """Makes `text` the current setting. `handler`: also write to stderr or a file, as long as anything is on."""
+def configure(text: str, *, handler: bool = True, show_help: bool = True) -> None:
+    """Makes `text` the current setting. `handler`: also write to stderr or a file, as long as anything is on. `show_help`:
+    print what the name `help` asks for."""
     global _renderer, _token
     settings = _toolbox.parse_logs(text)
-    if settings.help and help_stream:
+    if settings.help and show_help:
         try:
             _write_stream(sys.stderr, settings.help)
         except Exception as error:
@@ -96,7 +97,7 @@ def configure(text: str, handler: bool = True, help_stream: str | None = "stderr
 def reconfigure() -> None:
     """logs_out or logs_format changed: the handlers are made anew."""
     if _handlers:
-        configure(config.logs, help_stream=None)
+        configure(config.logs, show_help=False)
 
 
 def stop() -> None:

@@ -113,7 +113,8 @@ Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler,
   native.bindings = input_bindings(capture);
   native.mutates_inputs = capture.graph.mutates_inputs();
   // A frame that ends with its graph has nothing to lose: the function itself is the most exact replay.
-  native.reruns_frame = capture.needs_rerun || capture.end.kind == FrameEnd::Kind::kReturn;
+  const bool whole_frame = capture.needs_rerun || capture.end.kind == FrameEnd::Kind::kReturn;
+  native.again = whole_frame ? RunAgain::kFrame : RunAgain::kGraph;
   native.on_replay = replay_reporter(ctx, capture.graph.name);
   return make_compiled_graph(std::move(native), capture.graph.name);
 }
@@ -132,7 +133,8 @@ Error backend_failure(const CompileContext& ctx) {
 // inputs meanwhile is unknown, so graphs that write are left alone.
 Result<PyRef> make_foreign(const Capture& capture, PyRef callable) {
   const bool reruns = capture.needs_rerun && !capture.graph.mutates_inputs();
-  PyRef graph = make_compiled_graph(std::move(callable), capture.graph.name, reruns);
+  PyRef graph = make_compiled_graph(std::move(callable), capture.graph.name,
+                                    reruns ? RunAgain::kFrame : RunAgain::kGraph);
   if (!graph) return Error::python("backend");
   return graph;
 }

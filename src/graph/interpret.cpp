@@ -143,9 +143,9 @@ class Run {
     const Node& from = graph_.node(node.operands[0]);
     const bool converted = node.attrs.dtype.has_value();
     const bool casts = converted && from.op == OpId::kCast;
-    SUTURE_TRY_VOID(reduce_in_order(node.op, operand(node, 0).view,
-                                    casts ? operand(from, 0).view : operand(node, 0).view, reduced, converted,
-                                    node.attrs.keepdims, result.view));
+    SUTURE_TRY_VOID(reduce_in_order(
+        {.op = node.op, .reduced = reduced, .converts = converted, .keepdims = node.attrs.keepdims},
+        operand(node, 0).view, casts ? operand(from, 0).view : operand(node, 0).view, result.view));
     return result;
   }
 

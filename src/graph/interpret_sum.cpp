@@ -10,22 +10,21 @@ namespace suture {
 namespace {
 
 // The result over the axes of the operand: it stands still along reduced ones.
-BufferView spread(const BufferView& result, const BufferView& from, const std::vector<bool>& reduced,
-                  bool keepdims) {
+BufferView spread(const BufferView& result, const BufferView& from, const OrderedReduction& reduction) {
   BufferView view{result.data, result.dtype, from.shape, {}};
   size_t axis = 0;
-  for (bool gone : reduced) {
+  for (bool gone : reduction.reduced) {
     view.strides.push_back(gone ? 0 : result.strides[axis]);
-    if (!gone || keepdims) ++axis;
+    if (!gone || reduction.keepdims) ++axis;
   }
   return view;
 }
 
-Result<ReduceOrder> order_of(const BufferView& layout, const std::vector<bool>& reduced, bool converted) {
+Result<ReduceOrder> order_of(const BufferView& layout, const OrderedReduction& reduction) {
   std::vector<SymInt> shape(layout.shape.begin(), layout.shape.end()), strides;
   for (size_t axis = 0; axis < layout.shape.size(); ++axis)
     strides.emplace_back(layout.shape[axis] == 1 ? 0 : layout.strides[axis] / itemsize(layout.dtype));
-  SumOrder sum = numpy_sum_order({shape, strides, reduced, converted}, ShapeEnv{});
+  SumOrder sum = numpy_sum_order({shape, strides, reduction.reduced, reduction.converts}, ShapeEnv{});
   if (!sum.order) return Error::internal("interpret", sum.why_not);
   return std::move(*sum.order);
 }
@@ -58,11 +57,11 @@ Element add_run(OpId op, DType dtype, Element total, std::span<const Element> ru
 
 }  // namespace
 
-Status reduce_in_order(OpId op, const BufferView& from, const BufferView& layout,
-                       const std::vector<bool>& reduced, bool converted, bool keepdims,
+Status reduce_in_order(const OrderedReduction& reduction, const BufferView& from, const BufferView& layout,
                        const BufferView& result) {
-  SUTURE_TRY(order, order_of(layout, reduced, converted));
-  const BufferView totals = spread(result, from, reduced, keepdims);
+  const OpId op = reduction.op;
+  SUTURE_TRY(order, order_of(layout, reduction));
+  const BufferView totals = spread(result, from, reduction);
   for_each_index(result.shape, [&](const auto& index) {
     Element::of(op == OpId::kSum ? 0.0 : 1.0).store(at(result, index), result.dtype);
   });

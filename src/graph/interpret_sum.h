@@ -6,10 +6,16 @@
 
 namespace suture {
 
+struct OrderedReduction {
+  OpId op = OpId::kSum;
+  std::vector<bool> reduced;  // per axis of the operand
+  bool converts = false;      // the reduction itself converts the operand
+  bool keepdims = false;
+};
+
 // `layout` has the shape of `from` and the strides that decide the order: those of the array before a conversion that
-// the reduction makes itself (`converted`).
-Status reduce_in_order(OpId op, const BufferView& from, const BufferView& layout,
-                       const std::vector<bool>& reduced, bool converted, bool keepdims,
+// the reduction makes itself.
+Status reduce_in_order(const OrderedReduction& reduction, const BufferView& from, const BufferView& layout,
                        const BufferView& result);
 
 }  // namespace suture

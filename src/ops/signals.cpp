@@ -5,9 +5,9 @@
 
 namespace suture {
 
-bool can_signal(OpId op, DType result, bool integer_scalar) {
+bool can_signal(OpId op, DType result, IntegerOverflow overflow) {
   const OpInfo& facts = info(op);
-  if (integer_scalar && facts.form == ScalarForm::Checked) return true;
+  if (overflow == IntegerOverflow::kReported && facts.form == ScalarForm::Checked) return true;
   return facts.signals == OpSignals::Status || (facts.signals != OpSignals::Never && is_float(result));
 }
 

@@ -8,8 +8,11 @@
 
 namespace suture {
 
-// `result` is the dtype of the result; `integer_scalar`: of a NumPy or Python integer, whose overflow is reported.
-bool can_signal(OpId op, DType result, bool integer_scalar);
+// What integers do that overflow: those of arrays wrap, a NumPy or Python integer tells.
+enum class IntegerOverflow : uint8_t { kWraps, kReported };
+
+// `result` is the dtype of the result.
+bool can_signal(OpId op, DType result, IntegerOverflow overflow);
 bool cast_can_signal(DType from, DType to);
 bool cast_of_value_can_signal(double value, DType to);  // this one value, to a float dtype
 

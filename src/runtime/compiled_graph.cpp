@@ -18,7 +18,7 @@ struct CompiledGraphObject {
   Launcher* launcher;  // or:
   PyObject* callable;
   RunRecorder* recorder;  // null, but for a run that the debug dump wants to see
-  bool callable_reruns_frame;
+  RunAgain again;         // of a callable
 };
 
 PyTypeObject* graph_type = nullptr;  // made once, kept for ever
@@ -118,7 +118,7 @@ PyRef make_object(std::unique_ptr<Launcher> launcher, PyRef callable, const std:
   self->launcher = launcher.release();
   self->callable = callable.release();
   self->recorder = nullptr;
-  self->callable_reruns_frame = false;
+  self->again = RunAgain::kGraph;
   ++live_graphs;
   PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
   return PyRef::steal(reinterpret_cast<PyObject*>(self));
@@ -141,9 +141,9 @@ Result<PyRef> make_compiled_graph(NativeGraph native, std::string name) {
   return object;
 }
 
-PyRef make_compiled_graph(PyRef callable, std::string name, bool reruns_frame) {
+PyRef make_compiled_graph(PyRef callable, std::string name, RunAgain again) {
   PyRef object = make_object(nullptr, std::move(callable), name);
-  if (object) as_graph(object.get())->callable_reruns_frame = reruns_frame;
+  if (object) as_graph(object.get())->again = again;
   return object;
 }
 
@@ -220,7 +220,7 @@ PyRef call_foreign(PyView compiled_graph, std::span<PyObject* const> inputs) {
   CompiledGraphObject* self = as_graph(compiled_graph);
   PyRef callable = PyRef::borrow(self->callable);
   PyRef result = PyRef::steal(PyObject_Vectorcall(callable.get(), inputs.data(), inputs.size(), nullptr));
-  if (!result && self->callable_reruns_frame && PyErr_ExceptionMatches(PyExc_Exception)) {
+  if (!result && self->again == RunAgain::kFrame && PyErr_ExceptionMatches(PyExc_Exception)) {
     discard_error();
     PyErr_SetNone(rerun_type);
   }

@@ -8,7 +8,7 @@
 //   - Floating-point status flags are cleared before and tested after; any condition that NumPy's error state
 //   does not
 //     ignore, and any kernel status bit, makes the work run again under NumPy, whose results, warnings and
-//     exceptions are the user's: either the graph alone (replay), or the whole frame (reruns_frame). Graphs
+//     exceptions are the user's: either the graph alone (replay), or the whole frame (RunAgain). Graphs
 //     that write into inputs start over from saved copies of what they overwrote.
 //   - The GIL is held throughout in this version.
 #pragma once
@@ -25,6 +25,9 @@
 
 namespace suture {
 
+// What runs under NumPy when the graph met a condition that NumPy would report: the graph alone, or its whole frame.
+enum class RunAgain : uint8_t { kGraph, kFrame };
+
 struct NativeGraph {
   LaunchPlan plan;
   std::shared_ptr<KernelLibrary> library;
@@ -38,9 +41,9 @@ struct NativeGraph {
   };
   std::vector<InputBinding> bindings;
   bool mutates_inputs = false;
-  // The graph is the first thing its frame does, and the frame has handlers or effects that a replay cannot
+  // kFrame: the graph is the first thing its frame does, and the frame has handlers or effects that a replay cannot
   // honour: instead of a replay the call fails with needs_frame_rerun(), and the code cache runs the function.
-  bool reruns_frame = false;
+  RunAgain again = RunAgain::kGraph;
   std::function<void(uint32_t kernel_status, int fp_flags)> on_replay;  // emits the event
 };
 
@@ -58,8 +61,8 @@ Status register_compiled_graph_type(PyView module);
 // Errors: kInternal when the plan and the library do not fit together.
 Result<PyRef> make_compiled_graph(NativeGraph native, std::string name);
 // Foreign backends: callable(*inputs) -> tuple. Empty with an exception set when there is no memory.
-// With `reruns_frame` an exception of the callable ends in needs_frame_rerun(): it is NumPy's turn to raise.
-PyRef make_compiled_graph(PyRef callable, std::string name, bool reruns_frame = false);
+// kFrame: an exception of the callable ends in needs_frame_rerun(), it is NumPy's turn to raise; kGraph: it is the user's.
+PyRef make_compiled_graph(PyRef callable, std::string name, RunAgain again = RunAgain::kGraph);
 // True when the pending exception only says that Python must run the frame; it is cleared then.
 bool needs_frame_rerun() noexcept;
 // New references into `outputs` (sized to the output count). False with an exception set on failure.

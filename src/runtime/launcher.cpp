@@ -156,13 +156,13 @@ Launcher::Ending Launcher::run_in(Frame& frame, std::span<PyObject* const> input
   if (outcome != Outcome::kReplay) {
     // An array that cannot be, or memory that NumPy cannot get either: NumPy says so itself, where the user's
     // handlers see it.
-    const bool again = outcome == Outcome::kDone || native_.reruns_frame;
+    const bool again = outcome == Outcome::kDone || native_.again == RunAgain::kFrame;
     if (!again || !PyErr_ExceptionMatches(PyExc_Exception)) return Ending::kRaised;
     discard_error();
   }
   if (!restore_inputs(frame)) return Ending::kRaised;
   if (native_.on_replay) native_.on_replay(frame.status, frame.fp_flags);
-  if (native_.reruns_frame) return Ending::kRerunFrame;
+  if (native_.again == RunAgain::kFrame) return Ending::kRerunFrame;
   return replay(inputs, outputs) ? Ending::kDone : Ending::kRaised;
 }
 

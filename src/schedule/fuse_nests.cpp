@@ -43,12 +43,13 @@ bool single_element(const Nest& nest) {
 struct Placement {
   const Nest& producer;
   const Nest& consumer;
-  bool producer_is_guest = true;  // the guest is mapped into the host's axes
-  bool guest_at_kept_level = false;
+  Guest who = Guest::kProducer;
+  GuestLevel level = GuestLevel::kElements;
   AxisMap map;
 
-  const Nest& host() const { return producer_is_guest ? consumer : producer; }
-  const Nest& guest() const { return producer_is_guest ? producer : consumer; }
+  bool moves_producer() const { return who == Guest::kProducer; }
+  const Nest& host() const { return moves_producer() ? consumer : producer; }
+  const Nest& guest() const { return moves_producer() ? producer : consumer; }
 };
 
 // A buffer both nests touch, through one access each.
@@ -80,18 +81,24 @@ bool covers(const Placement& place, const std::vector<bool>& needed_axes) {
 
 // Where the guest goes for this link; the map is still to be derived.
 struct Intent {
-  bool producer_is_guest;
-  bool guest_at_kept_level;
+  Guest who;
+  GuestLevel level = GuestLevel::kElements;
   FusionReason refused = FusionReason::kFused;
 };
 
+GuestLevel level_if(bool after_reductions) {
+  return after_reductions ? GuestLevel::kAfterReductions : GuestLevel::kElements;
+}
+
 Intent intend(const Nest& producer, const Nest& consumer, const Link& link) {
   const bool reduces_first = !producer.reductions.empty(), reduces_second = !consumer.reductions.empty();
-  if (reduces_first && !reduces_second) return {false, link.producer.kept_level && link.producer.store};
-  if (!reduces_first && reduces_second) return {true, link.consumer.kept_level && !single_element(producer)};
+  if (reduces_first && !reduces_second)
+    return {Guest::kConsumer, level_if(link.producer.kept_level && link.producer.store)};
+  if (!reduces_first && reduces_second)
+    return {Guest::kProducer, level_if(link.consumer.kept_level && !single_element(producer))};
   if (reduces_first && link.producer.kept_level && link.producer.store && !link.consumer.kept_level)
-    return {true, false, FusionReason::kWholeReduction};
-  return {true, false};
+    return {Guest::kProducer, GuestLevel::kElements, FusionReason::kWholeReduction};
+  return {Guest::kProducer};
 }
 
 std::vector<int> without_unit_axes(const std::vector<int>& axes, const std::vector<SymInt>& extents) {
@@ -147,17 +154,17 @@ bool has_epilogue(const Nest& nest) {
 // Every pair of accesses to one buffer, one of them a store, must meet in the same iteration.
 std::optional<BufferId> conflict(const Placement& place) {
   const auto first = touched(place.producer), second = touched(place.consumer);
-  const bool hoisted = place.producer_is_guest && single_element(place.producer);
+  const bool hoisted = place.moves_producer() && single_element(place.producer);
   for (const TouchedAccess& a : first)
     for (const TouchedAccess& b : second) {
       if (a.access->buffer != b.access->buffer || (!a.store && !b.store)) continue;
-      const Access x = place.producer_is_guest ? place.map.apply(*a.access) : *a.access;
-      const Access y = place.producer_is_guest ? *b.access : place.map.apply(*b.access);
+      const Access x = place.moves_producer() ? place.map.apply(*a.access) : *a.access;
+      const Access y = place.moves_producer() ? *b.access : place.map.apply(*b.access);
       if (!same_elements(x, y)) return x.buffer;
       if (hoisted && a.store && !b.store) continue;
-      const bool guest_kept = place.guest_at_kept_level;
-      const bool kept_a = place.producer_is_guest && guest_kept ? true : a.kept_level;
-      const bool kept_b = !place.producer_is_guest && guest_kept ? true : b.kept_level;
+      const bool guest_kept = place.level == GuestLevel::kAfterReductions;
+      const bool kept_a = place.moves_producer() && guest_kept ? true : a.kept_level;
+      const bool kept_b = !place.moves_producer() && guest_kept ? true : b.kept_level;
       const bool reduces = !place.host().reductions.empty();
       if (reduces && kept_a != kept_b) return x.buffer;
       const std::vector<bool> kept = kept_mask(place.host());
@@ -173,26 +180,24 @@ FuseResult try_link(const Nest& producer, const Nest& consumer, const Link& link
   const BufferId buffer = link.producer.access->buffer;
   const Intent intent = intend(producer, consumer, link);
   if (intent.refused != FusionReason::kFused) return {std::nullopt, intent.refused, buffer};
-  Placement place{producer, consumer, intent.producer_is_guest, intent.guest_at_kept_level, {}};
+  Placement place{producer, consumer, intent.who, intent.level, {}};
+  const bool moves_producer = place.moves_producer(), after = intent.level == GuestLevel::kAfterReductions;
   const Nest& host = place.host();
   const Nest& guest = place.guest();
-  if (intent.guest_at_kept_level && !reduces_innermost(host))
-    return {std::nullopt, FusionReason::kRowSums, buffer};
+  if (after && !reduces_innermost(host)) return {std::nullopt, FusionReason::kRowSums, buffer};
 
-  const Access& guest_access = intent.producer_is_guest ? *link.producer.access : *link.consumer.access;
-  const Access& host_access = intent.producer_is_guest ? *link.consumer.access : *link.producer.access;
+  const Access& guest_access = moves_producer ? *link.producer.access : *link.consumer.access;
+  const Access& host_access = moves_producer ? *link.consumer.access : *link.producer.access;
   const std::vector<bool> everywhere(host.extents.size(), true);
-  const std::vector<bool> axes = intent.guest_at_kept_level ? kept_mask(host) : everywhere;
+  const std::vector<bool> axes = after ? kept_mask(host) : everywhere;
   const auto map = derive_map(guest, guest_access, host, host_access, axes, env);
   if (!map) {
     if (link.rank() != 0) return {std::nullopt, FusionReason::kSpace, buffer};
-    return {std::nullopt,
-            intent.guest_at_kept_level && !intent.producer_is_guest ? FusionReason::kWholeReduction
-                                                                    : FusionReason::kElements,
+    return {std::nullopt, after && !moves_producer ? FusionReason::kWholeReduction : FusionReason::kElements,
             buffer};
   }
   place.map = *map;
-  const bool hoisted = intent.producer_is_guest && single_element(producer);
+  const bool hoisted = moves_producer && single_element(producer);
   if (!hoisted && !covers(place, axes))
     return {std::nullopt, link.rank() == 0 ? FusionReason::kRecompute : FusionReason::kSpace, buffer};
   if (const auto other = conflict(place)) {
@@ -204,7 +209,7 @@ FuseResult try_link(const Nest& producer, const Nest& consumer, const Link& link
           return {std::nullopt, FusionReason::kWholeReduction, *other};
     return {std::nullopt, FusionReason::kStorage, *other};
   }
-  Nest fused = merge_exprs(producer, consumer, place.producer_is_guest, place.guest_at_kept_level, place.map);
+  Nest fused = merge_exprs(producer, consumer, place.who, place.level, place.map);
   if (const auto reason = unify_reductions(fused); reason != FusionReason::kFused)
     return {std::nullopt, reason, buffer};
   if (has_epilogue(fused) && !reduces_innermost(fused)) return {std::nullopt, FusionReason::kRowSums, buffer};

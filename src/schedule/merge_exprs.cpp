@@ -26,7 +26,7 @@ class Merger {
  public:
   explicit Merger(std::vector<SymInt> extents) { nest_.extents = std::move(extents); }
 
-  void append(const Nest& from, const AxisMap* map, bool at_kept_level) {
+  void append(const Nest& from, const AxisMap* map, GuestLevel level) {
     const int first_reduction = static_cast<int>(nest_.reductions.size());
     const std::vector<Store> earlier = nest_.stores;
     std::vector<ExprId> moved;
@@ -39,7 +39,7 @@ class Merger {
       moved.push_back(add(std::move(expr), earlier));
     }
     for (const Reduction& original : from.reductions) append_reduction(original, map, moved);
-    for (const Store& original : from.stores) append_store(original, map, at_kept_level, moved);
+    for (const Store& original : from.stores) append_store(original, map, level, moved);
     for (NodeId node : from.nodes)
       if (std::find(nest_.nodes.begin(), nest_.nodes.end(), node) == nest_.nodes.end())
         nest_.nodes.push_back(node);
@@ -68,10 +68,10 @@ class Merger {
     nest_.reductions.push_back(std::move(reduction));
   }
 
-  void append_store(Store store, const AxisMap* map, bool at_kept_level, const std::vector<ExprId>& moved) {
+  void append_store(Store store, const AxisMap* map, GuestLevel level, const std::vector<ExprId>& moved) {
     if (map) store.access = map->apply(store.access);
     store.value = moved[store.value];
-    store.after_reduction = store.after_reduction || at_kept_level;
+    store.after_reduction = store.after_reduction || level == GuestLevel::kAfterReductions;
     std::erase_if(nest_.stores, [&](const Store& other) {  // overwritten in the same iteration
       return same_elements(other.access, store.access) && other.after_reduction == store.after_reduction;
     });
@@ -83,11 +83,12 @@ class Merger {
 
 }  // namespace
 
-Nest merge_exprs(const Nest& producer, const Nest& consumer, bool producer_is_guest, bool guest_at_kept_level,
+Nest merge_exprs(const Nest& producer, const Nest& consumer, Guest guest, GuestLevel level,
                  const AxisMap& map) {
-  Merger merger(producer_is_guest ? consumer.extents : producer.extents);
-  merger.append(producer, producer_is_guest ? &map : nullptr, producer_is_guest && guest_at_kept_level);
-  merger.append(consumer, producer_is_guest ? nullptr : &map, !producer_is_guest && guest_at_kept_level);
+  const bool producer_moves = guest == Guest::kProducer;
+  Merger merger(producer_moves ? consumer.extents : producer.extents);
+  merger.append(producer, producer_moves ? &map : nullptr, producer_moves ? level : GuestLevel::kElements);
+  merger.append(consumer, producer_moves ? nullptr : &map, producer_moves ? GuestLevel::kElements : level);
   return merger.take();
 }
 

@@ -7,7 +7,12 @@
 
 namespace suture {
 
-Nest merge_exprs(const Nest& producer, const Nest& consumer, bool producer_is_guest, bool guest_at_kept_level,
+// Which nest is rewritten to the axes of the other one, its host.
+enum class Guest : uint8_t { kProducer, kConsumer };
+// Where the guest's stores go: among the elements of the host's loops, or to where its reductions are finished.
+enum class GuestLevel : uint8_t { kElements, kAfterReductions };
+
+Nest merge_exprs(const Nest& producer, const Nest& consumer, Guest guest, GuestLevel level,
                  const AxisMap& map);
 // Drops expressions that no store and no reduction needs and that cannot signal.
 void prune_exprs(Nest& nest);

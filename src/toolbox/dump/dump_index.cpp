@@ -49,7 +49,7 @@ void write_compile(JsonWriter& json, const DumpedCompile& compile) {
       .field("kind", compile.dump.kind)
       .field("file", compile.dump.file)
       .field("line", compile.dump.line)
-      .field("state", compile.state)
+      .field("state", name_of(compile.state))
       .field("ms", compile.ms)
       .field("directory", compile.directory)
       .key("files")
@@ -103,8 +103,8 @@ std::string index_html(const DumpIndex& index) {
     html +=
         fmt::format("<h2>{} <small>{} {}, {}</small></h2>\n<p><code>{}:{}</code>{}</p>\n<table>\n",
                     escaped(compile->dump.function), escaped(compile->dump.id()), escaped(compile->dump.kind),
-                    escaped(compile->state), escaped(compile->dump.file), compile->dump.line,
-                    compile->state == "compiled" ? fmt::format(", {:.1f} ms", compile->ms) : "");
+                    name_of(compile->state), escaped(compile->dump.file), compile->dump.line,
+                    compile->state == DumpState::kCompiled ? fmt::format(", {:.1f} ms", compile->ms) : "");
     for (const auto& [name, file] : compile->files) html += file_row(compile->directory, file);
     for (const auto& [name, why] : compile->missing)
       html += fmt::format("<tr><td><code>{}</code></td><td class=n>missing</td><td>{}</td></tr>\n",

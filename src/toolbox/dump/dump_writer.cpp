@@ -43,6 +43,16 @@ bool makes_a_file(const EventRecord& event) {
 
 }  // namespace
 
+std::string_view name_of(DumpState state) {
+  switch (state) {
+    case DumpState::kRunning: return "running";
+    case DumpState::kCompiled: return "compiled";
+    case DumpState::kSkipped: return "skipped";
+    case DumpState::kFailed: return "failed";
+  }
+  return "";
+}
+
 std::string DumpWriter::open(const std::string& path) {
   if (std::string why = directory_.open(path); !why.empty()) return why;
   const auto share = [&](const char* name, std::string_view text, const char* doc) {
@@ -105,11 +115,12 @@ void DumpWriter::learn(DumpedCompile& compile, const EventRecord& event) {
   }
   if (event.is(EventId::kFrameStart)) compile.dump.kind = event.str("kind");
   if (event.is(EventId::kFrameDone)) {
-    compile.state = "compiled";
+    compile.state = DumpState::kCompiled;
     compile.ms = event.number("ms");
   }
-  if (event.is(EventId::kFrameSkipped) && compile.state == "running") compile.state = "skipped";
-  if (event.is(EventId::kInternalError)) compile.state = "failed";
+  if (event.is(EventId::kFrameSkipped) && compile.state == DumpState::kRunning)
+    compile.state = DumpState::kSkipped;
+  if (event.is(EventId::kInternalError)) compile.state = DumpState::kFailed;
   // Stable from here on; the first event of a compile says what the function is called.
   if (compile.directory.empty())
     compile.directory =
@@ -153,7 +164,7 @@ std::string DumpWriter::add_line(std::string_view line) {
   if (!event.ok() || !event->event || event->compile.frame < 0) return "";
   DumpedCompile* compile = compile_of(event->compile);
   // What follows a compile that has ended comes once per call (replays): kept only when a file is made of it.
-  const bool late = compile && compile->state != "running";
+  const bool late = compile && compile->state != DumpState::kRunning;
   if (!compile || compile->forgotten || (late && !makes_a_file(*event))) return "";
   compile->dump.events.push_back(*event);
   compile->dump.lines.emplace_back(line);

@@ -38,10 +38,14 @@ struct DumpedFile {
   int64_t bytes = 0;
 };
 
+// How far a compile has come; the last three are ends.
+enum class DumpState : uint8_t { kRunning, kCompiled, kSkipped, kFailed };
+std::string_view name_of(DumpState state);  // "running", in index.json
+
 struct DumpedCompile {
   CompileDump dump;  // without events once it is old
   std::string directory;
-  std::string state = "running";  // running | compiled | skipped | failed
+  DumpState state = DumpState::kRunning;
   double ms = 0;
   bool forgotten = false;  // old: later events change nothing
   std::map<std::string, DumpedFile> files;

@@ -22,8 +22,12 @@ constexpr std::string_view kHead = R"(// Kernels of {}
 // {}
 )";
 
+enum class BufferKind : uint8_t { kInput, kTemporary, kOutput, kView };
+constexpr std::string_view kBufferKinds[] = {"input", "temporary", "output", "view"};
+
 struct PlanBuffer {
-  std::string kind, value_class, c_type, typestr, offset;
+  BufferKind kind = BufferKind::kTemporary;
+  std::string value_class, c_type, typestr, offset;
   int64_t itemsize = 0, input = -1, base = -1;
   std::vector<std::string> shape, strides;  // C++ text, strides in elements
   bool scalar() const { return value_class != "array"; }
@@ -43,6 +47,12 @@ struct Plan {
   std::vector<int64_t> outputs;
 };
 
+std::optional<BufferKind> buffer_kind(std::string_view name) {
+  const auto* found = std::ranges::find(kBufferKinds, name);
+  if (found == std::end(kBufferKinds)) return std::nullopt;
+  return static_cast<BufferKind>(found - std::begin(kBufferKinds));
+}
+
 // None: no plan, or one whose indices do not fit together (a trace may come from anywhere).
 std::optional<Plan> read_plan(const std::string& json) {
   simdjson::dom::parser parser;
@@ -51,11 +61,14 @@ std::optional<Plan> read_plan(const std::string& json) {
   Plan plan;
   plan.symbols = json_list(object, "symbols");
   plan.outputs = json_ints(object, "outputs");
+  bool ok = true;
   json_objects(object, "buffers", [&](const JsonObject& row) {
-    plan.buffers.push_back({json_str(row, "kind"), json_str(row, "class"), json_str(row, "c_type"),
-                            json_str(row, "typestr"), json_str(row, "offset"), json_int(row, "itemsize"),
-                            json_int(row, "input"), json_int(row, "base"), json_list(row, "shape"),
-                            json_list(row, "strides")});
+    const auto kind = buffer_kind(json_str(row, "kind"));
+    ok &= kind.has_value();
+    plan.buffers.push_back({kind.value_or(BufferKind::kTemporary), json_str(row, "class"),
+                            json_str(row, "c_type"), json_str(row, "typestr"), json_str(row, "offset"),
+                            json_int(row, "itemsize"), json_int(row, "input"), json_int(row, "base"),
+                            json_list(row, "shape"), json_list(row, "strides")});
   });
   json_objects(object, "steps", [&](const JsonObject& row) {
     plan.steps.push_back({json_str(row, "kernel"), json_str(row, "numpy"), json_ints(row, "buffers"),
@@ -63,12 +76,12 @@ std::optional<Plan> read_plan(const std::string& json) {
   });
   const auto count = static_cast<int64_t>(plan.buffers.size());
   const auto known = [&](int64_t b) { return b >= 0 && b < count; };
-  bool ok = std::ranges::all_of(plan.outputs, known);
+  ok &= std::ranges::all_of(plan.outputs, known);
   for (const PlanStep& step : plan.steps)
     ok &= std::ranges::all_of(step.buffers, known) && (step.numpy.empty() || known(step.result));
   for (int64_t b = 0; b < count; ++b) {
     const PlanBuffer& buffer = plan.buffers[static_cast<size_t>(b)];
-    ok &= buffer.kind != "view" || (buffer.base >= 0 && buffer.base < b);
+    ok &= buffer.kind != BufferKind::kView || (buffer.base >= 0 && buffer.base < b);
     ok &= buffer.itemsize > 0 && !buffer.c_type.empty() && buffer.typestr.size() == 3;
   }
   return ok ? std::optional(std::move(plan)) : std::nullopt;
@@ -156,13 +169,14 @@ class MainWriter {
 
   void buffer(size_t b) {
     const PlanBuffer& buffer = plan_.buffers[b];
-    if (buffer.kind == "input") return input(b);
+    if (buffer.kind == BufferKind::kInput) return input(b);
     const int64_t size = buffer.itemsize;
-    if (buffer.kind == "view")
+    if (buffer.kind == BufferKind::kView)
       return line(
           fmt::format("char* const b{} = b{} + {} * ({});  // view", b, buffer.base, size, buffer.offset));
     line(fmt::format("char* const b{} = dump::memory(dump::extent({}, {}, {}));  // {}", b,
-                     sizes_text(buffer.shape), sizes_text(buffer.strides), size, buffer.kind));
+                     sizes_text(buffer.shape), sizes_text(buffer.strides), size,
+                     kBufferKinds[static_cast<size_t>(buffer.kind)]));
   }
 
   void step(size_t s) {
@@ -204,7 +218,7 @@ class MainWriter {
     const PlanBuffer& buffer = plan_.buffers[b];
     std::string shape = sizes_text(buffer.shape),
                 strides = fmt::format("dump::scaled({}, {})", sizes_text(buffer.strides), buffer.itemsize);
-    if (buffer.kind == "input" && !buffer.scalar() &&
+    if (buffer.kind == BufferKind::kInput && !buffer.scalar() &&
         static_cast<size_t>(buffer.input) < run_.inputs.size()) {
       const RecordedInput& input = run_.inputs[static_cast<size_t>(buffer.input)];
       shape = sizes_text(input.shape);
@@ -224,7 +238,7 @@ class MainWriter {
 
   void changed_input(const RecordedOutput& changed) {
     for (size_t b = 0; b < plan_.buffers.size(); ++b)
-      if (plan_.buffers[b].kind == "input" && plan_.buffers[b].input == changed.input)
+      if (plan_.buffers[b].kind == BufferKind::kInput && plan_.buffers[b].input == changed.input)
         check(fmt::format("input {} after the call", changed.input), b, changed.digest);
   }
 
