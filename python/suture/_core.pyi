@@ -114,6 +114,11 @@ def reset() -> None:
 def reset_callable(obj: JitCallable) -> None: ...
 def mark_dynamic(array: np.ndarray, dim: int, min: int | None = None, max: int | None = None) -> None: ...
 def mark_static(array: np.ndarray, dim: int) -> None: ...
+def watch_calls(hook: Callable[[Any, tuple[Any, ...]], Any] | None) -> None:
+    """While profiling is on: hook(function, bound arguments) before every outermost call of a compiled function gives None or
+    an object whose done(result, error) is called after it; error is the name of the exception's type, or "".
+    """
+
 def profile(enable: bool) -> None:
     """Per-frame timing of calls (Frame.time_ms, first_ms)."""
 

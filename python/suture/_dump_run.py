@@ -112,7 +112,7 @@ def save_inputs(rows: list[dict[str, Any]], directory: Path) -> None:
             print(f"wrote {path}")
 
 
-def _ulps(a: Any, b: Any) -> float:
+def ulps(a: Any, b: Any) -> float:
     """Largest difference of two outputs, in units in the last place of their largest value: where terms cancel, the last
     place of a small result says nothing. inf when they are not comparable."""
     x, y = np.asarray(a), np.asarray(b)
@@ -152,7 +152,7 @@ def _compare(numpy_result: Any, suture_result: Any, outputs: list[dict[str, Any]
     for (name, expected, _), (_, got, record) in zip(
         _named(numpy_result, outputs), _named(suture_result, outputs), strict=True
     ):
-        ulps, of_numpy, of_suture = _ulps(expected, got), digest(expected), digest(got)
+        distance, of_numpy, of_suture = ulps(expected, got), digest(expected), digest(got)
         if record and comparable:
             verdict = "equals the recorded run" if of_suture == record else "DIFFERS from the recorded run"
             same &= of_suture == record
@@ -162,8 +162,8 @@ def _compare(numpy_result: Any, suture_result: Any, outputs: list[dict[str, Any]
         if of_numpy == of_suture:
             print(f"{' ' * len(name)}  NumPy equals Suture, bit for bit")
         else:
-            print(f"{' ' * len(name)}  NumPy  {of_numpy} ({ulps:g} ULP of the largest value apart)")
-            same &= ulps <= BOUND
+            print(f"{' ' * len(name)}  NumPy  {of_numpy} ({distance:g} ULP of the largest value apart)")
+            same &= distance <= BOUND
     return same
 
 

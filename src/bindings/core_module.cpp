@@ -15,6 +15,7 @@
 #include "cpython/jit_callable.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
+#include "driver/hooks.h"
 #include "runtime/compiled_graph.h"
 #include "toolchain/kernel_cache.h"
 #include "toolchain/prelude.h"
@@ -178,6 +179,12 @@ void bind_callables(nb::module_& module) {
       [](nb::object array, int dim) { value_or_raise(compiler().marks.mark_static(array.ptr(), dim)); },
       nb::arg("array"), nb::arg("dim"));
   module.def("profile", [](bool enable) { compiler().profiling = enable; });
+  module.def(
+      "watch_calls",
+      [](nb::object hook) {
+        compiler().call_watch = hook.is_none() ? nullptr : make_call_watch(PyRef::borrow(hook.ptr()));
+      },
+      nb::arg("hook").none());
   module.def("register_exceptions", [](nb::object graph_break, nb::object internal_error) {
     compiler().hooks.graph_break_type = PyRef::borrow(graph_break.ptr());
     compiler().hooks.internal_error_type = PyRef::borrow(internal_error.ptr());

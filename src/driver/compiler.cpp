@@ -165,6 +165,7 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   };
   auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id);
   cache->profile_when(&profiling);
+  cache->watch_calls_by(&call_watch);
   cache->disable_when(&disabled);
   cache->count_compiles_in(&compiles_);
   frame->cache = cache.get();

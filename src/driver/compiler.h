@@ -81,8 +81,9 @@ class Compiler {
   Marks marks;
   BindingHooks hooks;
   int numpy_minor = 3;
-  bool profiling = false;  // caches add up call times
-  bool disabled = false;   // option `disable`: every call runs in the interpreter
+  bool profiling = false;                 // caches add up call times
+  bool disabled = false;                  // option `disable`: every call runs in the interpreter
+  std::shared_ptr<CallWatch> call_watch;  // null: nobody watches
 
  private:
   Result<PyRef> make_callable(PyView function, std::shared_ptr<FrameRecord> record);

@@ -16,6 +16,7 @@
 #include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
 #include "driver/compiler.h"
+#include "driver/hooks.h"
 #include "graph/print.h"
 #include "guard/recipe.h"
 #include "runtime/compiled_graph.h"
@@ -198,19 +199,6 @@ void report_inputs(const CompileContext& ctx, Compiler& compiler, const Capture&
 
 namespace {
 
-void drop_failure(PyView where) {
-  if (!PyErr_Occurred()) return;
-  if (pending_error_is_ordinary()) PyErr_WriteUnraisable(where);
-  discard_error();  // Ctrl-C is raised later
-}
-
-PyRef tuple_of(std::span<PyObject* const> items) {
-  PyRef tuple = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; tuple && i < items.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef::borrow(items[i]).release());
-  return tuple;
-}
-
 Strings strings_of(PyView list) {
   Strings out;
   for (Py_ssize_t i = 0; PyList_Check(list) && i < PyList_GET_SIZE(list); ++i) {
@@ -231,7 +219,7 @@ class HookRecorder : public RunRecorder {
     if (arguments)
       session_ = PyRef::steal(
           PyObject_CallFunction(hook_.get(), "ssO", id_.str().c_str(), graph_.c_str(), arguments.get()));
-    drop_failure(hook_.get());
+    drop_hook_failure(hook_.get());
     if (session_.get() == Py_None) session_ = {};
   }
 
@@ -239,12 +227,12 @@ class HookRecorder : public RunRecorder {
     if (!session_) return;
     PyRef done = PyRef::steal(
         PyObject_CallMethod(session_.get(), "numpy_step", "nO", static_cast<Py_ssize_t>(step), result));
-    drop_failure(hook_.get());
+    drop_hook_failure(hook_.get());
   }
 
   void after(std::span<PyObject* const> outputs) override {
     if (PyRef tuple = tuple_of(outputs)) finish(tuple.get());
-    drop_failure(hook_.get());
+    drop_hook_failure(hook_.get());
   }
 
   void failed() override { finish(Py_None); }
@@ -254,7 +242,7 @@ class HookRecorder : public RunRecorder {
     if (!session_) return;
     PyRef session = std::move(session_);
     PyRef lists = PyRef::steal(PyObject_CallMethod(session.get(), "done", "(O)", outputs));
-    drop_failure(hook_.get());
+    drop_hook_failure(hook_.get());
     if (!lists || !PyTuple_Check(lists.get()) || PyTuple_GET_SIZE(lists.get()) != 3) return;
     if (!trace_.wants(EventId::kGraphRun)) return;
     trace_.emit(Event(EventId::kGraphRun, id_)

@@ -137,8 +137,30 @@ const FrameCounters& CodeCache::counters() const {
 
 PyObject* CodeCache::on_call(PyView function, std::span<PyObject* const> bound) {
   if (function_code(function) != code_.get()) start_anew_after_new_code(function);
+  if (profiling && *profiling && watch_ && *watch_) return watched_call(*watch_, function, bound);
+  return run_call(function, bound);
+}
+
+PyObject* CodeCache::run_call(PyView function, std::span<PyObject* const> bound) {
   Running running(*this);
   return dispatch({function, bound}, running);
+}
+
+PyObject* CodeCache::watched_call(std::shared_ptr<CallWatch> watch, PyView function,
+                                  std::span<PyObject* const> bound) {
+  static thread_local bool inside = false;
+  if (inside) return run_call(function, bound);
+  PyRef session = watch->begin(function, bound);
+  inside = true;
+  PyObject* result = run_call(function, bound);
+  inside = false;
+  if (!session) return result;
+  PyObject *type = nullptr, *value = nullptr,
+           *traceback = nullptr;  // the user's exception comes out unchanged
+  PyErr_Fetch(&type, &value, &traceback);
+  watch->end(session.get(), result, type);
+  PyErr_Restore(type, value, traceback);
+  return result;
 }
 
 PyObject* CodeCache::dispatch(const FrameInput& input, Running& running) {

@@ -21,6 +21,7 @@
 #include "guard/guard_tree.h"
 #include "guard/recipe.h"
 #include "runtime/build_value.h"
+#include "runtime/call_watch.h"
 #include "runtime/compiled_graph.h"
 
 namespace suture {
@@ -80,6 +81,8 @@ class CodeCache : public FrameState {
   // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and
   // first_ms.
   void profile_when(const bool* on) { profiling = on; }
+  // While profiling is on, *watch (null: nobody) sees calls that no other compiled function makes.
+  void watch_calls_by(const std::shared_ptr<CallWatch>* watch) { watch_ = watch; }
   // While *on, every call runs in the interpreter; entries stay.
   void disable_when(const bool* on) { disabled_ = on; }
   // Counts compiles of all caches that share it, so that a call knows whether anything was compiled during
@@ -88,6 +91,8 @@ class CodeCache : public FrameState {
 
  private:
   class Running;
+  PyObject* run_call(PyView function, std::span<PyObject* const> bound);
+  PyObject* watched_call(std::shared_ptr<CallWatch> watch, PyView function, std::span<PyObject* const> bound);
   PyObject* dispatch(const FrameInput& input, Running& running);
   CacheEntry* find(const FrameInput& input, GuardScratch& scratch);
   PyObject* compile_and_run(const FrameInput& input, Running& running);
@@ -100,6 +105,7 @@ class CodeCache : public FrameState {
 
   int64_t compiles_anywhere() const { return compiles_anywhere_ ? *compiles_anywhere_ : 0; }
 
+  const std::shared_ptr<CallWatch>* watch_ = nullptr;
   int64_t* compiles_anywhere_ = nullptr;
   const bool* disabled_ = nullptr;
   CompileFn compile_;

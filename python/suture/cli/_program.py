@@ -14,10 +14,13 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suture.cli import INTERRUPTED, OK, PROGRAM_FAILED
 from suture.cli._streams import flush_program, say
+
+if TYPE_CHECKING:
+    from suture.cli._accuracy import Watch
 
 
 class Outcome:
@@ -44,17 +47,19 @@ class Observation:
 
 
 @contextmanager
-def observed() -> Iterator[Observation]:
-    """Everything that is compiled inside the block is recorded and timed."""
+def observed(watch: Watch | None = None) -> Iterator[Observation]:
+    """Everything that is compiled inside the block is recorded and timed; `watch` sees the calls."""
     from suture import _api, _core
 
     seen = Observation()
     token = _core.subscribe(None, seen.lines.append)
     _api.observers.append(seen.compiled.append)
     _core.profile(True)
+    _core.watch_calls(watch)
     try:
         yield seen
     finally:
+        _core.watch_calls(None)
         _core.profile(False)
         _api.observers.pop()
         _core.unsubscribe(token)

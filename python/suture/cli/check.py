@@ -1,5 +1,6 @@
 """suture check FILE: the clinic. Runs the program here, watches it, and prints findings in the order breaks, recompiles,
-kernels. With --compare the program runs a second time, in a child process with SUTURE_DISABLE=1, for the times under NumPy.
+kernels. With --compare the program runs a second time, in a child process with SUTURE_DISABLE=1, for the times and the results
+under NumPy.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 from suture.cli import USAGE
@@ -42,7 +44,9 @@ class Command:
             help="exit with 1 when a finding is at least this severe (default: warning)",
         )
         parser.add_argument(
-            "--compare", action="store_true", help="run the program again under plain NumPy and compare the times"
+            "--compare",
+            action="store_true",
+            help="run the program again under plain NumPy and compare times and results",
         )
         parser.add_argument("--quiet", action="store_true", help="no text, only the exit code (and --json)")
         add_program_arguments(parser)
@@ -52,12 +56,18 @@ class Command:
             say(f"suture check: {problem}")
             return USAGE
         args = program_args(arguments)
-        with stdout_to_stderr(arguments.json):
-            with observed() as seen:
+        # A program that changes the directory or forks must not take the results away.
+        with tempfile.TemporaryDirectory(prefix="suture_check-") as results:
+            watch = None
+            if arguments.compare:
+                from suture.cli._accuracy import Recorder
+
+                watch = Recorder(Path(results))
+            with stdout_to_stderr(arguments.json), observed(watch) as seen:
                 outcome = run_program(arguments.file, args)
-        facts = _facts(arguments, outcome)
-        if arguments.compare and not outcome.exit_code:
-            facts |= _measure_baseline(arguments.file, args)
+            facts = _facts(arguments, outcome)
+            if arguments.compare and not outcome.exit_code:
+                facts |= _measure_baseline(arguments.file, args, results)
         report = examine(seen, facts)
         if arguments.json:
             emit(report)
@@ -97,13 +107,13 @@ def _baseline_environment() -> dict[str, str]:
     return inherited | {variables["disable"][0]: "1"}
 
 
-def _measure_baseline(path: str, args: list[str]) -> dict[str, Any]:
+def _measure_baseline(path: str, args: list[str], results: str) -> dict[str, Any]:
     """Facts of the same program under NumPy; empty when it fails there, which is said."""
     handle, out = tempfile.mkstemp(suffix=".json")
     os.close(handle)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "suture.cli._baseline", out, path, *args],
+            [sys.executable, "-m", "suture.cli._baseline", out, results, path, *args],
             env=_baseline_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -118,4 +128,4 @@ def _measure_baseline(path: str, args: list[str]) -> dict[str, Any]:
     if result["exit_code"]:
         say(f"suture check: the run under NumPy ended with {result['exit_code']}; no comparison")
         return {}
-    return {"baseline_ms": result["wall_ms"], "baseline": result["statuses"]}
+    return {"baseline_ms": result["wall_ms"], "baseline": result["statuses"], "accuracy": result["accuracy"]}

@@ -55,6 +55,12 @@ Result<RunFacts> parse_facts(std::string_view json) {
   facts.baseline_ms = json_number(object, "baseline_ms", -1);
   facts.program_exit_code = json_int(object, "program_exit_code");
   facts.interrupted = json_flag(object, "interrupted");
+  json_objects(object, "accuracy", [&](const JsonObject& row) {
+    facts.accuracy.push_back({json_str(row, "function"), json_str(row, "file"), json_int(row, "line"),
+                              json_int(row, "compared"), json_int(row, "other_inputs"),
+                              json_number(row, "ulp"), json_number(row, "bound"), json_str(row, "worst"),
+                              json_str(row, "mismatch")});
+  });
   JsonElement baseline;
   if (object["baseline"].get(baseline) != simdjson::SUCCESS) return facts;
   SUTURE_TRY(statuses, parse_statuses(simdjson::minify(baseline)));
@@ -71,6 +77,7 @@ Report examine(const Explanation& run, RunFacts facts) {
   append(report.findings, examine_kernels(run, report.functions));
   append(report.findings, examine_bytecode(run));
   append(report.findings, examine_crashes(run));
+  append(report.findings, examine_accuracy(report.facts));
   std::stable_sort(report.findings.begin(), report.findings.end(), [](const Finding& a, const Finding& b) {
     const bool a_error = a.severity == Severity::kError, b_error = b.severity == Severity::kError;
     if (a_error != b_error) return a_error;

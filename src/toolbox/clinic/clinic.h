@@ -66,6 +66,17 @@ Finding finding_at(const Subject& subject, Station station, std::string id, Seve
           .line = subject.line};
 }
 
+// Results of a function's calls beside those of the same calls under NumPy.
+struct AccuracyRow {
+  std::string function, file;
+  int64_t line = 0;
+  int64_t compared = 0, other_inputs = 0;  // calls; the latter were given other values than under NumPy
+  double ulp = 0,
+         bound = 0;      // greatest difference of floats, in units in the last place; what counts as rounding
+  std::string worst;     // where it is: "result[1] of call 3"
+  std::string mismatch;  // what differs in more than rounding; "" when nothing does
+};
+
 // What the command measured; -1 = unknown.
 struct RunFacts {
   std::string program, fail_on = "warning", error;
@@ -73,6 +84,7 @@ struct RunFacts {
   int64_t program_exit_code = 0;
   bool interrupted = false;
   std::vector<CallableStatus> baseline;
+  std::vector<AccuracyRow> accuracy;
 };
 Result<RunFacts> parse_facts(std::string_view json);
 
@@ -91,6 +103,7 @@ std::vector<Finding> examine_recompiles(const Explanation& run);
 std::vector<Finding> examine_kernels(const Explanation& run, const std::vector<FunctionRow>& functions);
 std::vector<Finding> examine_bytecode(const Explanation& run);
 std::vector<Finding> examine_crashes(const Explanation& run);
+std::vector<Finding> examine_accuracy(const RunFacts& facts);
 std::vector<FunctionRow> function_rows(const Explanation& run, const RunFacts& facts);
 
 Report examine(const Explanation& run, RunFacts facts);

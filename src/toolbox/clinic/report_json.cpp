@@ -47,6 +47,12 @@ void write_function(JsonWriter& json, const FunctionRow& row) {
   json.field("skipped", row.skipped).field("reason", row.reason).end_object();
 }
 
+void write_accuracy(JsonWriter& json, const AccuracyRow& row) {
+  json.begin_object().field("function", row.function).field("file", row.file).field("line", row.line);
+  json.field("compared", row.compared).field("other_inputs", row.other_inputs).field("ulp", row.ulp);
+  json.field("worst", row.worst).field("mismatch", row.mismatch).end_object();
+}
+
 void write_kernel(JsonWriter& json, const KernelModel& kernel) {
   json.begin_object()
       .field("name", kernel.name)
@@ -66,6 +72,8 @@ std::string report_json(const Report& report, const SourceLine& source_line) {
   for (const Finding& finding : report.findings) write_finding(json, finding, source_line);
   json.end_array().key("functions").begin_array();
   for (const FunctionRow& row : report.functions) write_function(json, row);
+  json.end_array().key("accuracy").begin_array();
+  for (const AccuracyRow& row : report.facts.accuracy) write_accuracy(json, row);
   json.end_array().key("kernels").begin_array();
   for (const KernelModel& kernel : report.kernels) write_kernel(json, kernel);
   json.end_array().key("times").begin_object();

@@ -6,6 +6,8 @@
 //       ...
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "toolbox/clinic/clinic.h"
 #include "toolbox/model/json_reader.h"
 #include "toolbox/model/text.h"
@@ -105,6 +107,27 @@ void write_functions(std::string& out, const JsonObject& report) {
                      "speedup", rows);
 }
 
+void write_accuracy(std::string& out, const JsonObject& report) {
+  int64_t compared = 0, other_inputs = 0;
+  double ulp = 0;
+  bool differs = false;
+  json_objects(report, "accuracy", [&](const JsonObject& row) {
+    compared += json_int(row, "compared");
+    other_inputs += json_int(row, "other_inputs");
+    ulp = std::max(ulp, json_number(row, "ulp"));
+    differs |= !json_str(row, "mismatch").empty();
+  });
+  if (compared + other_inputs == 0) return;
+  const std::string verdict = compared == 0 ? "nothing to say"
+                              : differs     ? "they differ, see the station accuracy"
+                              : ulp > 0     ? fmt::format("at most {:.4g} ULP away", ulp)
+                                            : "bit for bit equal";
+  out += fmt::format("results   {} compared with NumPy: {}\n", count_of(compared, "call"), verdict);
+  if (other_inputs > 0)
+    out += fmt::format("          {} not compared: other arguments in the second run\n",
+                       count_of(other_inputs, "call"));
+}
+
 void write_verdict(std::string& out, const JsonObject& report) {
   JsonObject times;
   if (report["times"].get(times) == simdjson::SUCCESS) {
@@ -115,6 +138,7 @@ void write_verdict(std::string& out, const JsonObject& report) {
     if (baseline >= 0)
       out += fmt::format("NumPy     {} (the same program with SUTURE_DISABLE=1)\n", milliseconds(baseline));
   }
+  write_accuracy(out, report);
   if (auto error = json_str(report, "error"); !error.empty()) out += fmt::format("error     {}\n", error);
   out += fmt::format("verdict   {}\n", json_str(report, "verdict"));
 }

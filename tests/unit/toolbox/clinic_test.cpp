@@ -209,6 +209,24 @@ TEST(Clinic, a_function_that_only_writes_back_what_it_changed_is_no_finding) {
   EXPECT_TRUE(report_of({frame_start(0, 0, "f"), output_bytecode(0, false, 0, {}, {})}).findings.empty());
 }
 
+TEST(Clinic, results_that_differ_are_errors_rounding_is_a_note_and_equal_ones_are_no_finding) {
+  const auto found = [](double ulp, std::string mismatch) {
+    RunFacts facts;
+    facts.accuracy.push_back({"f", "prog.py", 19, 3, 1, ulp, 64, "result of call 2", std::move(mismatch)});
+    return report_of({}, std::move(facts)).findings;
+  };
+  EXPECT_TRUE(found(0, "").empty());
+  const Finding rounding = found(2, "").at(0);
+  EXPECT_EQ(rounding.station, Station::accuracy);
+  EXPECT_EQ(rounding.severity, Severity::kNote);
+  EXPECT_EQ(rounding.what, "Up to 2 ULP away from NumPy's result");
+  EXPECT_THAT(rounding.evidence, ElementsAre("greatest difference: result of call 2", "3 calls compared",
+                                             "1 call had other arguments in the run under NumPy"));
+  EXPECT_EQ(found(65, "").at(0).severity, Severity::kWarning);
+  EXPECT_EQ(found(0, "other dtype").at(0).severity, Severity::kError);
+  EXPECT_EQ(found(0, "other dtype").at(0).why, "other dtype");
+}
+
 TEST(Clinic, a_break_whose_cause_is_a_finding_too_is_a_note) {
   auto called = [](int64_t cause_line) {
     return line_of(Event(EventId::kGraphBreak, {1, 0, 0})

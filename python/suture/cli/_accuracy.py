@@ -1,0 +1,186 @@
+"""Results of compiled calls beside those of the same calls under NumPy, for `suture check --compare`.
+
+The compiled run saves what the first calls of every function give (Recorder), the run under NumPy does the same calls and
+compares (Comparer). A call is compared when its arguments have equal values in both runs: what differs later because an
+earlier result differed is not counted again. Only outermost calls are seen, so that both runs see the same ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suture._dump_run import BOUND, digest, ulps
+
+CALLS = 32  # of one function
+MEGABYTES = 256  # of all results
+
+_NUMBERS = (float, int, bool, complex, str, bytes, type(None))
+
+
+def leaves(value: Any, name: str) -> list[tuple[str, Any]]:
+    """The numbers in a value with their names, "result[0]['mean']"; of containers and other objects what they are."""
+    if type(value) in (tuple, list):
+        items = [leaves(item, f"{name}[{i}]") for i, item in enumerate(value)]
+        return [(name, f"{type(value).__name__} of {len(value)}"), *(leaf for item in items for leaf in item)]
+    if type(value) is dict:
+        items = [leaves(item, f"{name}[{key!r}]") for key, item in value.items()]
+        return [(name, f"dict of {len(value)}"), *(leaf for item in items for leaf in item)]
+    kind = type(value).__qualname__
+    if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
+        plain = type(value) is np.ndarray or type(value).__module__ == "numpy"
+        return [(name, value)] if plain else [(f"type of {name}", kind), (name, np.asarray(value))]
+    return [(name, value if type(value) in _NUMBERS else f"object of type {kind}")]
+
+
+def _digest(value: Any) -> str:
+    return digest(value) if isinstance(value, (np.ndarray, np.generic, float, int)) else repr(value)
+
+
+def _digests(values: list[tuple[str, Any]]) -> list[str]:
+    return [_digest(value) for _, value in values]
+
+
+class _Call:
+    """One call: its arguments before, then what it gives: the result, and the arguments that it changed."""
+
+    def __init__(self, owner: Watch, key: str, number: int, arguments: tuple[Any, ...]) -> None:
+        self._owner, self._key, self._number = owner, key, number
+        self._arguments = [leaf for i, value in enumerate(arguments) for leaf in leaves(value, f"argument {i}")]
+        self.before = _digests(self._arguments)
+
+    def done(self, result: Any, error: str) -> None:
+        given = [("exception", error)] if error else leaves(result, "result")
+        after = _digests(self._arguments)
+        changed = [leaf for leaf, a, b in zip(self._arguments, self.before, after, strict=True) if a != b]
+        self._owner.take(self._key, self._number, self.before, given + changed)
+
+
+class Watch:
+    """The hook of _core.watch_calls."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.calls: dict[str, int] = {}
+
+    def __call__(self, function: Any, arguments: tuple[Any, ...]) -> _Call | None:
+        code = function.__code__
+        key = f"{function.__qualname__}\n{code.co_filename}\n{code.co_firstlineno}"
+        number = self.calls.get(key, 0)
+        self.calls[key] = number + 1
+        return _Call(self, key, number, arguments) if self.wanted(key, number) else None
+
+    def path(self, key: str, number: int) -> Path:
+        name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+        return self.directory / f"{name}_{number}.pickle"
+
+    def wanted(self, key: str, number: int) -> bool:
+        raise NotImplementedError
+
+    def take(self, key: str, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
+        raise NotImplementedError
+
+
+class Recorder(Watch):
+    """Of the compiled run."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._left = MEGABYTES << 20
+
+    def wanted(self, key: str, number: int) -> bool:
+        return number < CALLS and self._left > 0
+
+    def take(self, key: str, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
+        data = pickle.dumps((before, given), protocol=pickle.HIGHEST_PROTOCOL)
+        self._left -= len(data)
+        self.path(key, number).write_bytes(data)
+
+
+class Comparer(Watch):
+    """Of the run under NumPy."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    def wanted(self, key: str, number: int) -> bool:
+        return self.path(key, number).exists()
+
+    def take(self, key: str, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
+        # Written by this command's own first run, into a directory of the user alone.
+        recorded_before, recorded = pickle.loads(self.path(key, number).read_bytes())
+        row = self._rows.setdefault(key, self._new_row(key))
+        if recorded_before != before:
+            row["other_inputs"] += 1
+            return
+        row["compared"] += 1
+        _compare(row, number, given, recorded)
+
+    def _new_row(self, key: str) -> dict[str, Any]:
+        function, file, line = key.split("\n")
+        return {
+            "function": function,
+            "file": file,
+            "line": int(line),
+            "compared": 0,
+            "other_inputs": 0,
+            "ulp": 0.0,
+            "bound": BOUND,
+            "worst": "",
+            "mismatch": "",
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        return list(self._rows.values())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}{list(value.shape)}"
+    return f"{type(value).__name__} {value!s:.60}"
+
+
+def _difference(name: str, expected: Any, got: Any) -> str:
+    """Of arrays of one kind the first element that differs."""
+    arrays = isinstance(expected, np.ndarray) and isinstance(got, np.ndarray)
+    if arrays and expected.dtype == got.dtype and expected.shape == got.shape:
+        same = [_digest(a) == _digest(b) for a, b in zip(expected.ravel(), got.ravel(), strict=True)]
+        index = np.unravel_index(same.index(False), expected.shape)
+        name, expected, got = f"{name}[{', '.join(map(str, index))}]", expected[index], got[index]
+    return f"{name} is {_shown(got)}; NumPy gives {_shown(expected)}"
+
+
+def _compare(row: dict[str, Any], number: int, numpy_gave: list[Any], suture_gave: list[Any]) -> None:
+    place = f"of call {number + 1}"
+    if [name for name, _ in numpy_gave] != [name for name, _ in suture_gave]:
+        row["mismatch"] = row["mismatch"] or f"Other values are returned or changed in place {place}."
+        return
+    for (name, expected), (_, got) in zip(numpy_gave, suture_gave, strict=True):
+        distance = _distance(expected, got)
+        if distance == float("inf"):
+            row["mismatch"] = row["mismatch"] or f"In call {number + 1}, {_difference(name, expected, got)}."
+        elif distance > row["ulp"]:
+            row["ulp"], row["worst"] = distance, f"{name} {place}"
+
+
+def _distance(expected: Any, got: Any) -> float:
+    """In ULP; inf when they differ in more than rounding: signs of zeros, values of exact types, half of the digits."""
+    if _digest(expected) == _digest(got):
+        return 0.0
+    numbers = (np.ndarray, np.generic, float)
+    if not (isinstance(expected, numbers) and isinstance(got, numbers)):
+        return float("inf")
+    if np.iscomplexobj(expected) and np.iscomplexobj(got):
+        distance = max(ulps(np.real(expected), np.real(got)), ulps(np.imag(expected), np.imag(got)))
+    else:
+        distance = ulps(expected, got)
+    return distance if 0 < distance <= _most_ulps(np.asarray(expected).dtype) else float("inf")
+
+
+def _most_ulps(dtype: np.dtype[Any]) -> float:
+    return max(4 * BOUND, 2.0 ** (np.finfo(dtype).nmant // 2)) if dtype.kind in "fc" else 0.0

@@ -1,0 +1,44 @@
+// Station 6: accuracy - results of compiled calls beside those of the same calls under NumPy.
+//
+// Most operations give NumPy's bits. Transcendental functions may differ in the last places (docs/reference/ops.md says by
+// how much); that is a note. What differs by more than rounding explains is a warning, and another type, shape, exception
+// or exact value is an error.
+#include <fmt/format.h>
+
+#include "toolbox/clinic/clinic.h"
+
+namespace suture::toolbox {
+namespace {
+
+Finding accuracy_finding(const AccuracyRow& row) {
+  const bool differs = !row.mismatch.empty(), rounding = row.ulp <= row.bound;
+  const Severity severity = differs ? Severity::kError : rounding ? Severity::kNote : Severity::kWarning;
+  Finding finding = finding_at(row, Station::accuracy, differs ? "other_result" : "ulp", severity);
+  finding.what = differs ? "Another result than NumPy's"
+                         : fmt::format("Up to {:.4g} ULP away from NumPy's result", row.ulp);
+  finding.why = differs ? row.mismatch
+                : rounding
+                    ? "Functions such as exp and sin are rounded differently in the last places."
+                    : "More than rounding in the last places explains; small differences were amplified.";
+  if (!row.worst.empty()) finding.evidence.push_back(fmt::format("greatest difference: {}", row.worst));
+  finding.evidence.push_back(fmt::format("{} compared", count_of(row.compared, "call")));
+  if (row.other_inputs > 0)
+    finding.evidence.push_back(
+        fmt::format("{} had other arguments in the run under NumPy", count_of(row.other_inputs, "call")));
+  finding.advice.push_back(
+      differs
+          ? "If it depends on chance, time or the environment, make that an argument; else please report it."
+          : "Nothing to do when the last places do not matter; else leave the function undecorated.");
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> examine_accuracy(const RunFacts& facts) {
+  std::vector<Finding> out;
+  for (const AccuracyRow& row : facts.accuracy)
+    if (row.ulp > 0 || !row.mismatch.empty()) out.push_back(accuracy_finding(row));
+  return out;
+}
+
+}  // namespace suture::toolbox
