@@ -39,7 +39,7 @@ Outcome absolute(CaptureState& state, const CallArguments& args) {
   if (as_array(value) && is_python_number(state, value)) return python_absolute(state, value);
   if (as_array(value)) return call_numpy(state, numpy_object("absolute"), args, "abs");
   if (auto* sym = as_sym_int(value)) {
-    return state.graph.env.lt(sym->value, 0) ? state.python_int(-sym->value) : value;
+    return state.graph.env.lt(sym->value, 0) ? state.computed_int(-sym->value) : Outcome(value);
   }
   if (as_instance(value)) {
     SUTURE_CAPTURE(method, class_method(state, value, "__abs__"));
@@ -358,7 +358,7 @@ Outcome extreme_of_sizes(CaptureState& state, const CallArguments& args, bool sm
   if (!a || !b || (a->is_constant() && b->is_constant())) return ValueRef();
   if (auto known = state.graph.env.proves(Relation::kLe, *a, *b))
     return args.positional[*known == smallest ? 0 : 1];
-  return state.python_int(smallest ? sym_min(*a, *b) : sym_max(*a, *b));
+  return state.computed_int(smallest ? sym_min(*a, *b) : sym_max(*a, *b));
 }
 
 Outcome min_call(CaptureState& state, const CallArguments& args) {

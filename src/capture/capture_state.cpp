@@ -133,6 +133,16 @@ ValueRef CaptureState::python_int(SymInt value, SourceId source) {
   return std::make_shared<SymIntValue>(std::move(value), source);
 }
 
+Outcome CaptureState::computed_int(SymInt value) {
+  if (graph.env.fits(value)) return python_int(std::move(value));
+  return int_too_large();
+}
+
+Break CaptureState::int_too_large() const {
+  return make_break(BreakReason::kPythonScalarMath,
+                    {"An int that leaves 64 bits or depends on too many others"});
+}
+
 std::optional<SymInt> CaptureState::as_int(const ValueRef& value) const {
   if (auto* sym = as_sym_int(value)) return sym->value;
   auto* constant = as_constant(value);

@@ -108,7 +108,10 @@ class CaptureState {
   ValueRef none();
   ValueRef boolean(bool value);
   ValueRef text(const std::string& value);
-  ValueRef python_int(SymInt value, SourceId source = kNoSource);  // constant or SymIntValue
+  // Constant or SymIntValue. The value fits int64 for a reason known beforehand: a size, an item of a range.
+  ValueRef python_int(SymInt value, SourceId source = kNoSource);
+  Break int_too_large() const;
+  Outcome computed_int(SymInt value);  // the result of arithmetic: a break where it does not fit int64
   // The graph node of a number-like value (array, NumPy scalar, Python number, SymInt), or a break.
   std::variant<NodeId, Break> node_of(const ValueRef& value);
 

@@ -150,7 +150,7 @@ Outcome pull(CaptureState& state, IteratorValue& it) {
     case Of::kEnumerate: {
       SUTURE_CAPTURE(item, next_item(state, static_cast<IteratorValue&>(*it.children[0])));
       if (!item) return item;
-      ValueRef number = state.python_int(it.counter + SymInt(static_cast<int64_t>(it.next++)));
+      SUTURE_CAPTURE(number, state.computed_int(it.counter + SymInt(static_cast<int64_t>(it.next++))));
       return std::make_shared<SequenceValue>(ValueKind::kTuple, std::vector<ValueRef>{number, item});
     }
     case Of::kFilter: return next_of_filter(state, it);

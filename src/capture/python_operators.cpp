@@ -2,11 +2,10 @@
 //
 // How it works
 //   1. An array operand (or a Python float computed in the graph): NumPy's rules, array_binary_op. Two Python
-//   numbers keep
-//      Python's rules: only those operators are captured whose result NumPy's kernel and Python agree on.
+//      numbers keep Python's rules: only those operators are captured whose result NumPy's kernel and Python
+//      agree on.
 //   2. Symbolic ints: arithmetic on SymInt; comparisons ask the ShapeEnv, whose answer becomes a guard. What
-//   SymInt cannot
-//      express fixes the value.
+//      SymInt cannot express, or what leaves int64, fixes the operands' values.
 //   3. Constants: the real operation on the real objects, for types whose operators run no user code.
 //   4. Containers: concatenation, repetition, comparison item by item.
 #include <fmt/format.h>
@@ -153,7 +152,8 @@ Outcome symbolic_binary_op(CaptureState& state, BinaryOperator op, const ValueRe
   }
   auto a = state.as_int(lhs), b = state.as_int(rhs);
   if (a && b) {
-    if (auto result = sym_binary_op(state, op, *a, *b)) return state.python_int(*result);
+    auto result = sym_binary_op(state, op, *a, *b);
+    if (result && state.graph.env.fits(*result)) return state.python_int(*std::move(result));
   }
   PyRef x = state.force_constant(lhs), y = state.force_constant(rhs);
   if (x && y) return constant_binary_op(state, op, std::move(x), std::move(y));
@@ -273,7 +273,7 @@ Outcome unary_op(CaptureState& state, char symbol, const ValueRef& operand) {
   }
   if (auto* sym = as_sym_int(operand)) {
     if (symbol == '+') return operand;
-    return state.python_int(symbol == '-' ? -sym->value : -sym->value - SymInt(1));
+    return state.computed_int(symbol == '-' ? -sym->value : -sym->value - SymInt(1));
   }
   if (as_instance(operand)) {
     SUTURE_CAPTURE(method, class_method(state, operand, unary.method));
@@ -299,6 +299,15 @@ bool compare_symbols(ShapeEnv& env, std::string_view op, const SymInt& a, const 
   if (op == "<=") return env.le(a, b);
   if (op == ">") return env.lt(b, a);
   return env.le(b, a);
+}
+
+// -1 or 1: the side of int64 on which an int constant lies that does not fit it; 0 for everything else.
+int side_beyond_int64(const ValueRef& value) {
+  auto* constant = as_constant(value);
+  if (!constant || !PyLong_CheckExact(constant->object.get())) return 0;
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(constant->object.get(), &overflow);
+  return overflow;
 }
 
 // Equality of two values inside containers, as == does (identity first).
@@ -375,6 +384,9 @@ Outcome compare_op(CaptureState& state, std::string_view op, const ValueRef& lhs
   if (as_sym_int(lhs) || as_sym_int(rhs)) {
     auto a = state.as_int(lhs), b = state.as_int(rhs);
     if (a && b) return state.boolean(compare_symbols(state.graph.env, op, *a, *b));
+    // All values that a symbolic int can have lie on one side of such a constant.
+    const int left = side_beyond_int64(lhs), right = side_beyond_int64(rhs);
+    if (left != 0 || right != 0) return state.boolean(compare_symbols(state.graph.env, op, left, right));
     PyRef x = state.force_constant(lhs), y = state.force_constant(rhs);
     if (x && y && is_python_scalar_constant(as_sym_int(lhs) ? rhs : lhs))
       return compare_constants(state, op, x, y);

@@ -93,6 +93,7 @@ Flow SymbolicInterpreter::step() {
   state_.is_protected = guarded;
   auto ready = resolve_operands(frame_.instruction());
   Flow flow = is_value(ready) ? execute(frame_.instruction()) : Flow(failure_of(std::move(ready)));
+  if (state_.graph.env.overflowed()) flow = Flow(state_.int_too_large());
   state_.is_protected = outer;
   // The graph runs outside the try: an exception of NumPy has to reach its handler another way.
   if (guarded && operations_in(state_.graph) != before) state_.has_protected_operations = true;

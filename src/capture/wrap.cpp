@@ -284,14 +284,14 @@ ValueRef CaptureState::placeholder(SourceId source, TensorType type) {
 // --- arrays ------------------------------------------------------------------------------------------------
 SymInt CaptureState::size_of(SourceId source, int axis, int64_t value, const std::string& text) {
   const std::string key = fmt::format("{}.shape[{}]", text, axis);
-  if (value < 2 || !wants_symbol(key)) {
+  if (value < 2 || value > kLargestSize || !wants_symbol(key)) {
     guard(fact_about(GuardKind::kSize, source, value, axis));
     return value;
   }
-  int64_t low = 2, high = INT64_MAX;
+  int64_t low = 2, high = kLargestSize;
   if (auto range = options.dynamic.ranges.find(key); range != options.dynamic.ranges.end()) {
     low = std::max<int64_t>(2, range->second.first);
-    high = range->second.second;
+    high = std::min(kLargestSize, range->second.second);
   }
   const SymInt symbol = graph.env.create_symbol(key, value, low, high, true);
   guards.bindings.push_back({*symbol.as_symbol(), source, SymbolBinding::What::kSize, axis});

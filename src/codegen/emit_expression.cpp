@@ -102,6 +102,14 @@ void KernelWriter::keep(const std::string& value, DType dtype) {
   out_.line(fmt::format("kept_{} |= op_bits({});", dtype == DType::kFloat32 ? "f32" : "f64", value));
 }
 
+// The value fits int64, sums and products in between need not: they have 128 bits, as in SymInt::evaluate.
+std::string KernelWriter::symbolic_int(const SymInt& value) const {
+  if (value.is_constant() || value.as_symbol()) return fmt::format("int64_t({})", value.cpp(symbol_name_));
+  std::vector<std::string> wide;
+  for (const std::string& name : symbol_name_) wide.push_back(fmt::format("__int128({})", name));
+  return fmt::format("int64_t({})", value.cpp(wide));
+}
+
 std::string KernelWriter::expression(ExprId id) {
   if (value_[id].empty()) define(id);
   return value_[id];
@@ -113,7 +121,7 @@ void KernelWriter::define(ExprId id) {
   std::string text, what;
   switch (expr.kind) {
     case Expr::Kind::kConstant: value_[id] = cpp_literal(expr.scalar, expr.dtype); return;
-    case Expr::Kind::kSymbol: value_[id] = fmt::format("int64_t({})", expr.sym.cpp(symbol_name_)); return;
+    case Expr::Kind::kSymbol: value_[id] = symbolic_int(expr.sym); return;
     case Expr::Kind::kAxis:
       value_[id] = expr.axis < 0 ? "int64_t(0)" : fmt::format("int64_t({})", index_[expr.axis]);
       return;

@@ -45,6 +45,7 @@ class KernelWriter {
   void write_level(size_t level);  // expressions and stores whose level this is
   const SymInt& extent(size_t axis) const { return nest_.extents[axis]; }
   std::string cpp(const SymInt& value) const;  // as a C++ expression, in parentheses when it is a sum
+  std::string symbolic_int(const SymInt& value) const;
 
   // emit_expression.cpp
   std::string expression(ExprId id);  // text of the value, computing nothing twice

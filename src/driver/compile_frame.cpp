@@ -142,6 +142,8 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
   }
 
   auto timer = phases.start("guards");
+  if (capture.graph.env.overflowed())
+    return Error::internal("passes", "a question about sizes was asked that int64 cannot answer");
   report_symbols(ctx, capture, frame.dynamic);
   SUTURE_TRY(guards, GuardTree::build(std::move(capture.guards), capture.graph.env));
   entry->guards = std::move(guards);

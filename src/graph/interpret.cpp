@@ -11,6 +11,7 @@
 #include "graph/interpret.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <cmath>
 #include <cstring>
@@ -39,6 +40,8 @@ class Run {
 
   Result<std::vector<InterpretedOutput>> run() {
     for (const Node& node : graph_.nodes) {
+      if (!has_values(node))
+        return Error::unsupported("interpret", "a size or int of " + node.name + " does not fit 64 bits");
       SUTURE_TRY(value, evaluate(node));
       values_.push_back(std::move(value));
     }
@@ -48,9 +51,20 @@ class Run {
   }
 
  private:
+  // Everything symbolic in a node has a value in int64; number() relies on it.
+  bool has_values(const Node& node) const {
+    const auto known = [&](const SymInt& e) { return e.evaluate(symbols_).has_value(); };
+    const auto item_known = [&](const IndexItem& item) {
+      return known(item.start) && known(item.length) && known(item.step);
+    };
+    return std::ranges::all_of(node.type.shape, known) && std::ranges::all_of(node.type.strides, known) &&
+           std::ranges::all_of(node.attrs.dims, known) && std::ranges::all_of(node.attrs.strides, known) &&
+           std::ranges::all_of(node.attrs.index, item_known) && known(node.attrs.sym);
+  }
+  int64_t number(const SymInt& e) const { return *e.evaluate(symbols_); }
   std::vector<int64_t> sizes(const std::vector<SymInt>& dims) const {
     std::vector<int64_t> out;
-    for (const SymInt& dim : dims) out.push_back(dim.evaluate(symbols_));
+    for (const SymInt& dim : dims) out.push_back(number(dim));
     return out;
   }
   const Value& operand(const Node& node, size_t i) const {
@@ -99,7 +113,7 @@ class Run {
     Value value = allocate(node);
     Element element;
     if (node.op == OpId::kSymbolValue) {
-      element = Element::of(node.attrs.sym.evaluate(symbols_));
+      element = Element::of(number(node.attrs.sym));
     } else {
       element = std::visit([](auto constant) { return Element::of(constant); }, *node.attrs.scalar);
     }
@@ -200,8 +214,8 @@ class Run {
       auto* data = static_cast<std::byte*>(from.data);
       for (const IndexItem& item : node.attrs.index) {
         if (item.kind == IndexItem::Kind::kNewAxis) continue;
-        const bool empty = item.kind == IndexItem::Kind::kSlice && item.length.evaluate(symbols_) == 0;
-        if (!empty) data += item.start.evaluate(symbols_) * from.strides[axis];
+        const bool empty = item.kind == IndexItem::Kind::kSlice && number(item.length) == 0;
+        if (!empty) data += number(item.start) * from.strides[axis];
         ++axis;
       }
       value.view.data = data;

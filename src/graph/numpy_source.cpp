@@ -203,7 +203,7 @@ std::string SourceWriter::slice_item(const IndexItem& item) {
   if (item.length == SymInt(0)) return "0:0";
   SymInt stop = item.start + item.length * item.step;
   std::string stop_text = size(stop);
-  if (item.step.evaluate(hints_) < 0) {
+  if (item.step.evaluate(hints_).value_or(1) < 0) {
     // One before the first element is written as a missing stop.
     std::optional<bool> inside = graph_.env.proves(Relation::kLe, 0, stop);
     if (!inside) stop_text = fmt::format("({0} if {0} >= 0 else None)", stop_text);
@@ -249,7 +249,7 @@ std::string SourceWriter::with_layout(const Node& node, const std::string& fille
   std::vector<size_t> outer_first(attrs.dims.size());
   std::iota(outer_first.begin(), outer_first.end(), size_t{0});
   std::sort(outer_first.begin(), outer_first.end(), [&](size_t a, size_t b) {
-    int64_t x = attrs.strides[a].evaluate(hints_), y = attrs.strides[b].evaluate(hints_);
+    const auto x = attrs.strides[a].evaluate(hints_), y = attrs.strides[b].evaluate(hints_);
     return x != y ? x > y : a < b;
   });
   std::vector<SymInt> dims;

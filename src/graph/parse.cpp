@@ -95,6 +95,13 @@ void GraphReader::symbol(TextReader& in) {
 void GraphReader::fact(TextReader& in) {
   ShapeFact fact;
   fact.lhs = in.sym();
+  if (in.accept("fits")) {
+    in.expect("int64");
+    fact.relation = Relation::kFits;
+    fact.where = place(in);
+    if (!in.failed()) graph_.env.assume(std::move(fact));
+    return;
+  }
   if (in.accept("==")) {
     fact.relation = Relation::kEq;
   } else if (in.accept("!=")) {

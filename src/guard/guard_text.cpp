@@ -39,7 +39,8 @@ std::string range_text(const Guard& guard, const ShapeEnv& env) {
   constexpr const char* kInt64 = "in range(-2**63, 2**63)";
   if (guard.symbol < 0) return kInt64;
   const SymbolInfo& symbol = env.symbols()[static_cast<size_t>(guard.symbol)];
-  const bool low = symbol.min != INT64_MIN, high = symbol.max != INT64_MAX;
+  const bool low = symbol.min != INT64_MIN;
+  const bool high = symbol.max != (symbol.is_size ? kLargestSize : INT64_MAX);
   if (low && high) return fmt::format("in range({}, {})", symbol.min, symbol.max + 1);
   if (low) return fmt::format(">= {}", symbol.min);
   return high ? fmt::format("<= {}", symbol.max) : kInt64;
@@ -51,6 +52,7 @@ std::string relation_text(Relation relation) {
     case Relation::kNe: return "!=";
     case Relation::kLt: return "<";
     case Relation::kLe: return "<=";
+    case Relation::kFits: break;
   }
   return "?";
 }
@@ -60,13 +62,15 @@ const ShapeFact& fact_of(const Guard& guard, const ShapeEnv& env) {
 }
 
 std::string fact_text(const ShapeFact& fact, const ShapeEnv& env) {
+  if (fact.relation == Relation::kFits) return env.names_to_text(fact.lhs) + " fits in 64 bits";
   return fmt::format("{} {} {}", env.names_to_text(fact.lhs), relation_text(fact.relation),
                      env.names_to_text(fact.rhs));
 }
 
 std::string fact_values_text(const ShapeFact& fact, std::span<const int64_t> symbols) {
-  return fmt::format("{} {} {} is false", fact.lhs.evaluate(symbols), relation_text(fact.relation),
-                     fact.rhs.evaluate(symbols));
+  const std::optional<int64_t> a = fact.lhs.evaluate(symbols), b = fact.rhs.evaluate(symbols);
+  if (!a || !b) return "a value of more than 64 bits";
+  return fmt::format("{} {} {} is false", *a, relation_text(fact.relation), *b);
 }
 
 std::string keys_text(PyView keys) {

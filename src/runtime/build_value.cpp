@@ -32,7 +32,7 @@ class Builder {
       case Kind::kGraphOutput:
         return PyRef::borrow(context_.graph_outputs[static_cast<size_t>(recipe.index)]);
       case Kind::kConstant: return PyRef::borrow(recipe.object.get());
-      case Kind::kSymInt: return PyRef::steal(PyLong_FromLongLong(recipe.sym.evaluate(context_.symbols)));
+      case Kind::kSymInt: return symbolic_int(recipe.sym, context_.symbols);
       case Kind::kSource: return source(recipe, id);
       default: return remembered(recipe, id);
     }
@@ -181,6 +181,14 @@ void visit(const std::vector<Recipe>& recipes, RecipeId id, std::vector<char>& s
 }
 
 }  // namespace
+
+PyRef symbolic_int(const SymInt& value, std::span<const int64_t> symbols) {
+  if (const std::optional<int64_t> number = value.evaluate(symbols))
+    return PyRef::steal(PyLong_FromLongLong(*number));
+  PyErr_Format(PyExc_SystemError, "the int %s of a compiled function leaves 64 bits, and no guard said so",
+               value.str().c_str());
+  return {};
+}
 
 ValuePlan ValuePlan::of(const std::vector<Recipe>& recipes, RecipeId value, const SourceTable& table) {
   ValuePlan plan;

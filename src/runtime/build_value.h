@@ -33,6 +33,8 @@ struct ValuePlan {
   static std::string unsupported(const std::vector<Recipe>& recipes, RecipeId value);
 };
 
+// The Python int that an expression stands for in this call; SystemError where a guard should have failed.
+PyRef symbolic_int(const SymInt& value, std::span<const int64_t> symbols);
 // New reference, or empty with an exception set. Objects built for shared recipes are appended to `owned`.
 PyRef build_value(const BuildContext& context, RecipeId id, std::vector<PyRef>& owned);
 

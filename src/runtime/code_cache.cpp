@@ -57,7 +57,7 @@ PyRef input_object(const CacheEntry& entry, RecipeId id, const FrameInput& input
   const Recipe& recipe = entry.recipes[static_cast<size_t>(id)];
   if (recipe.kind == Recipe::Kind::kConstant) return recipe.object;
   if (recipe.kind == Recipe::Kind::kSymInt)
-    return PyRef::steal(PyLong_FromLongLong(recipe.sym.evaluate(scratch.symbols)));
+    return symbolic_int(recipe.sym, scratch.symbols);
   const Source& source = entry.guards.set().sources[recipe.source];
   const bool argument = source.kind == SourceKind::kLocal;
   return PyRef::borrow(argument ? fetch_step(source, nullptr, input)

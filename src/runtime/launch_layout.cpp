@@ -66,36 +66,56 @@ void place_temporaries(const LaunchPlan& plan, LaunchLayout& layout) {
   }
 }
 
-// One past the highest element, counted from the first; strides of memory that we own are not negative.
-int64_t extent(std::span<const int64_t> shape, std::span<const int64_t> strides) {
-  int64_t last = 0;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0) return 0;
-    last += (shape[i] - 1) * strides[i];
+// Sizes and offsets of one plan. Once one of them leaves int64, `valid` is false and the numbers mean nothing.
+class Evaluation {
+ public:
+  explicit Evaluation(std::span<const int64_t> symbols) : symbols_(symbols) {}
+  int64_t value(const SymInt& e) {
+    const std::optional<int64_t> number = e.evaluate(symbols_);
+    valid &= number.has_value();
+    return number.value_or(0);
   }
-  return last + 1;
-}
+  int64_t product(int64_t a, int64_t b) {
+    int64_t out = 0;
+    valid &= !__builtin_mul_overflow(a, b, &out);
+    return out;
+  }
+  // One past the highest element, counted from the first; strides of memory that we own are not negative.
+  int64_t extent(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+    int64_t last = 1;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] == 0) return 0;
+      valid &= !__builtin_add_overflow(last, product(shape[i] - 1, strides[i]), &last);
+    }
+    return last;
+  }
+
+  bool valid = true;
+
+ private:
+  std::span<const int64_t> symbols_;
+};
 
 bool owns_memory(const BufferSpec& spec) {
   return spec.kind == BufferSpec::Kind::kTemp || spec.kind == BufferSpec::Kind::kOutput;
 }
 
-bool evaluate_buffer(const BufferSpec& spec, std::span<const int64_t> symbols, LaunchLayout& layout,
+bool evaluate_buffer(const BufferSpec& spec, Evaluation& evaluation, LaunchLayout& layout,
                      BufferLayout& buffer) {
   buffer.first = static_cast<int>(layout.shapes.size());
   buffer.ndim = static_cast<int>(spec.shape.size());
   buffer.elements = 1;
   for (size_t i = 0; i < spec.shape.size(); ++i) {
-    const int64_t size = spec.shape[i].evaluate(symbols);
+    const int64_t size = evaluation.value(spec.shape[i]);
     if (size < 0) return false;
     layout.shapes.push_back(size);
-    layout.strides.push_back(i < spec.strides.size() ? spec.strides[i].evaluate(symbols) : 0);
-    buffer.elements *= size;
+    layout.strides.push_back(i < spec.strides.size() ? evaluation.value(spec.strides[i]) : 0);
+    buffer.elements = evaluation.product(buffer.elements, size);
   }
   const std::span<const int64_t> shape(layout.shapes.data() + buffer.first, spec.shape.size());
   const std::span<const int64_t> strides(layout.strides.data() + buffer.first, spec.shape.size());
-  buffer.bytes = extent(shape, strides) * itemsize(spec.dtype);
-  buffer.byte_offset = spec.offset.evaluate(symbols) * itemsize(spec.dtype);
+  buffer.bytes = evaluation.product(evaluation.extent(shape, strides), itemsize(spec.dtype));
+  buffer.byte_offset = evaluation.product(evaluation.value(spec.offset), itemsize(spec.dtype));
   const bool negative = std::ranges::any_of(strides, [](int64_t stride) { return stride < 0; });
   if (owns_memory(spec) && negative && buffer.elements > 0) return false;
   // NumPy allocates as many elements as the shape has; a kernel must not be given less room than it writes.
@@ -129,12 +149,14 @@ void evaluate_layout(const LaunchPlan& plan, std::span<const int64_t> symbols, L
   layout.sizes.clear();
   layout.first_size.clear();
   layout.valid = true;
+  Evaluation evaluation(symbols);
   for (size_t b = 0; b < plan.buffers.size(); ++b)
-    if (!evaluate_buffer(plan.buffers[b], symbols, layout, layout.buffers[b])) layout.valid = false;
+    if (!evaluate_buffer(plan.buffers[b], evaluation, layout, layout.buffers[b])) layout.valid = false;
   for (const LaunchStep& step : plan.steps) {
     layout.first_size.push_back(static_cast<int>(layout.sizes.size()));
-    for (const SymInt& size : step.sizes) layout.sizes.push_back(size.evaluate(symbols));
+    for (const SymInt& size : step.sizes) layout.sizes.push_back(evaluation.value(size));
   }
+  layout.valid &= evaluation.valid;
   if (layout.valid) place_temporaries(plan, layout);
 }
 

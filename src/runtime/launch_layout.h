@@ -31,7 +31,7 @@ struct LaunchLayout {
   std::vector<int64_t> sizes;            // kernel arguments, step after step
   std::vector<int> first_size;           // per step
   int64_t arena_bytes = 0;
-  bool valid = false;  // false: a size is negative, or an output would not be dense
+  bool valid = false;  // false: a size is negative or leaves int64, or an output would not be dense
 
   std::span<const int64_t> shape(int buffer) const { return span_of(shapes, buffer); }
   std::span<const int64_t> stride(int buffer) const { return span_of(strides, buffer); }

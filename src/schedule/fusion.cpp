@@ -5,6 +5,7 @@
 #include <set>
 
 #include "schedule/axis_map.h"
+#include "schedule/execution_order.h"
 #include "schedule/fuse_nests.h"
 
 namespace suture {
@@ -13,8 +14,7 @@ namespace {
 struct Group {
   Statement statement;
   Touched touched;
-  std::set<size_t> after;  // groups that must run later
-  size_t position = 0;     // of its first statement
+  size_t position = 0;  // of its first statement
   int version = 0;
   bool alive = true;
 
@@ -30,12 +30,12 @@ std::string replaced(std::string text, const std::string& key, const std::string
 class Fuser {
  public:
   Fuser(const LoopProgram& program, const Graph& graph, const ScheduleOptions& options)
-      : program_(program), graph_(graph), options_(options) {
+      : program_(program), graph_(graph), options_(options), order_(program.statements.size()) {
     for (const Statement& statement : program.statements) {
-      Group group{statement, touched_storage(statement, program.buffers), {}, groups_.size()};
+      Group group{statement, touched_storage(statement, program.buffers), groups_.size()};
       for (size_t earlier = 0; earlier < groups_.size(); ++earlier)
         if (must_keep_order(groups_[earlier].touched, group.touched))
-          groups_[earlier].after.insert(groups_.size());
+          order_.put_before(earlier, groups_.size());
       groups_.push_back(std::move(group));
     }
     find_candidates();
@@ -54,27 +54,12 @@ class Fuser {
     double bytes;
   };
 
-  bool reaches(size_t from, size_t to, bool skip_direct) const {
-    std::vector<size_t> stack;
-    std::set<size_t> seen;
-    for (size_t next : groups_[from].after)
-      if (!(skip_direct && next == to)) stack.push_back(next);
-    while (!stack.empty()) {
-      const size_t at = stack.back();
-      stack.pop_back();
-      if (at == to) return true;
-      if (!seen.insert(at).second) continue;
-      for (size_t next : groups_[at].after) stack.push_back(next);
-    }
-    return false;
-  }
-
   std::optional<Pair> ordered_pair(size_t a, size_t b) const {
     const std::vector<BufferId> shared = shared_storage(groups_[a].touched, groups_[b].touched);
     if (shared.empty()) return std::nullopt;
     double bytes = 0;
     for (BufferId id : shared) bytes += footprint(id);
-    const bool backwards = groups_[b].after.count(a) > 0;
+    const bool backwards = order_.directly_before(b, a);
     return backwards ? Pair{b, a, bytes} : Pair{a, b, bytes};
   }
 
@@ -131,7 +116,7 @@ class Fuser {
     const BufferId buffer = shared_storage(groups_[pair.first].touched, groups_[pair.second].touched).front();
     if (!producer || !consumer) return {std::nullopt, FusionReason::kNumpyCall, buffer};
     if (!options_.fuse) return {std::nullopt, FusionReason::kOff, buffer};
-    if (reaches(pair.first, pair.second, true) || reaches(pair.second, pair.first, false))
+    if (order_.before_through_others(pair.first, pair.second) || order_.before(pair.second, pair.first))
       return {std::nullopt, FusionReason::kCycle, buffer};
     return fuse_nests(*producer, *consumer, program_.env, options_.max_group_nodes);
   }
@@ -161,15 +146,9 @@ class Fuser {
     Group& group = groups_[into];
     group.statement = std::move(nest);
     group.touched = touched_storage(group.statement, program_.buffers);
-    group.after.insert(groups_[gone].after.begin(), groups_[gone].after.end());
-    group.after.erase(into);
-    group.after.erase(gone);
     ++group.version;
     groups_[gone].alive = false;
-    groups_[gone].after.clear();
-    for (Group& other : groups_)
-      if (other.after.erase(gone) && other.alive) other.after.insert(into);
-    group.after.erase(into);
+    order_.merge(into, gone);
     renew_candidates(into, gone);
   }
 
@@ -204,8 +183,8 @@ class Fuser {
 
   std::vector<Statement> in_execution_order() {
     std::vector<int> waiting_for(groups_.size(), 0);
-    for (const Group& group : groups_)
-      for (size_t next : group.after) ++waiting_for[next];
+    for (size_t i = 0; i < groups_.size(); ++i)
+      for (size_t next : order_.direct_successors(i)) ++waiting_for[next];
     std::set<size_t> ready;
     for (size_t i = 0; i < groups_.size(); ++i)
       if (groups_[i].alive && waiting_for[i] == 0) ready.insert(i);
@@ -214,7 +193,7 @@ class Fuser {
       const size_t at = *ready.begin();
       ready.erase(ready.begin());
       ordered.push_back(std::move(groups_[at].statement));
-      for (size_t next : groups_[at].after)
+      for (size_t next : order_.direct_successors(at))
         if (--waiting_for[next] == 0) ready.insert(next);
     }
     return ordered;
@@ -224,6 +203,7 @@ class Fuser {
   const Graph& graph_;
   const ScheduleOptions& options_;
   std::vector<Group> groups_;
+  ExecutionOrder order_;
   std::vector<Pair> candidates_;
   std::map<std::pair<size_t, size_t>, std::pair<int, int>> refused_;
   std::vector<FusionVerdict> verdicts_;

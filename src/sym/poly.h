@@ -72,11 +72,13 @@ SymInt rebuild(const SymInt& e, const SymbolFn& symbol, const CallFn& call) {
   return sum;
 }
 
-// Interval arithmetic; INT64_MIN and INT64_MAX absorb.
+// Interval arithmetic; INT64_MIN and INT64_MAX absorb, and stand for bounds beyond them, too.
 Interval add(Interval a, Interval b);
 Interval multiply(Interval a, Interval b);
 Interval intersect(Interval a, Interval b);
 // Bounds of e when symbol s lies in symbol_ranges[s].
 Interval range_of(const SymInt& e, std::span<const Interval> symbol_ranges);
+// True when evaluate() has a value for all symbol values in their ranges.
+bool always_fits(const SymInt& e, std::span<const Interval> symbol_ranges);
 
 }  // namespace suture

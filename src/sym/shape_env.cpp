@@ -35,7 +35,8 @@ Interval allowed(Relation relation) {
     case Relation::kEq: return {0, 0};
     case Relation::kLt: return {INT64_MIN, -1};
     case Relation::kLe: return {INT64_MIN, 0};
-    case Relation::kNe: break;
+    case Relation::kNe:
+    case Relation::kFits: break;
   }
   return {};
 }
@@ -52,27 +53,52 @@ ShapeFact negated(const ShapeFact& fact) {
     case Relation::kEq: return {Relation::kNe, fact.lhs, fact.rhs, fact.where};
     case Relation::kNe: return {Relation::kEq, fact.lhs, fact.rhs, fact.where};
     case Relation::kLt: return {Relation::kLe, fact.rhs, fact.lhs, fact.where};
-    case Relation::kLe: break;
+    case Relation::kLe: return {Relation::kLt, fact.rhs, fact.lhs, fact.where};
+    case Relation::kFits: break;
   }
-  return {Relation::kLt, fact.rhs, fact.lhs, fact.where};
+  return fact;  // never asked: fits() records only what holds
+}
+
+// Expressions with more atoms are not kept: int arithmetic that feeds itself doubles them at every step.
+constexpr size_t kMostAtoms = 32;
+
+// What "c*s + k fits int64" says about s.
+struct FitBound {
+  SymbolId symbol;
+  Interval interval;
+};
+std::optional<FitBound> bound_by_fit(const SymInt& e) {
+  std::span<const Term> terms = SymIntAccess::terms(e);
+  if (terms.size() != 1 || terms[0].atoms.size() != 1 || terms[0].atoms[0]->kind != Atom::Kind::kSymbol)
+    return std::nullopt;
+  const __int128 c = terms[0].coefficient, k = SymIntAccess::offset(e);
+  __int128 low = (INT64_MIN - k) / c, high = (INT64_MAX - k) / c;  // towards zero, which is inside
+  if (c < 0) std::swap(low, high);
+  const auto clamped = [](__int128 v) {
+    return static_cast<int64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX));
+  };
+  return FitBound{terms[0].atoms[0]->symbol, {clamped(low), clamped(high)}};
 }
 
 }  // namespace
 
 std::string ShapeFact::str() const {
+  if (relation == Relation::kFits) return lhs.str() + " fits int64";
   constexpr const char* kSpelling[] = {" == ", " != ", " < ", " <= "};
   return lhs.str() + kSpelling[static_cast<int>(relation)] + rhs.str();
 }
 
 bool ShapeFact::holds(std::span<const int64_t> symbol_values) const {
-  int64_t a = lhs.evaluate(symbol_values), b = rhs.evaluate(symbol_values);
+  const std::optional<int64_t> a = lhs.evaluate(symbol_values), b = rhs.evaluate(symbol_values);
+  if (!a || !b) return false;
   switch (relation) {
-    case Relation::kEq: return a == b;
-    case Relation::kNe: return a != b;
-    case Relation::kLt: return a < b;
-    case Relation::kLe: break;
+    case Relation::kEq: return *a == *b;
+    case Relation::kNe: return *a != *b;
+    case Relation::kLt: return *a < *b;
+    case Relation::kLe: return *a <= *b;
+    case Relation::kFits: break;
   }
-  return a <= b;
+  return true;
 }
 
 SymInt ShapeEnv::create_symbol(std::string source, int64_t hint, int64_t min, int64_t max, bool is_size) {
@@ -87,7 +113,11 @@ SymInt ShapeEnv::create_symbol(std::string source, int64_t hint, int64_t min, in
 
 std::vector<int64_t> ShapeEnv::hints() const { return hints_; }
 
-int64_t ShapeEnv::hint(const SymInt& e) const { return e.evaluate(hints_); }
+int64_t ShapeEnv::hint(const SymInt& e) const {
+  const std::optional<int64_t> value = e.evaluate(hints_);
+  overflowed_ |= !value;
+  return value.value_or(0);
+}
 
 Interval ShapeEnv::range(const SymInt& e) const { return range_of(simplify(e), ranges_); }
 
@@ -108,7 +138,8 @@ SymInt ShapeEnv::simplify(const SymInt& e) const {
     if (a.lo < 0 || b.lo <= a.hi) return std::nullopt;
     return kind == Atom::Kind::kFloorDiv ? SymInt(0) : args[0];  // 0 <= a < b
   };
-  return rebuild(e, symbol, call);
+  SymInt simple = rebuild(e, symbol, call);
+  return simple.defined() ? simple : e;
 }
 
 std::optional<bool> ShapeEnv::proves(Relation relation, const SymInt& a, const SymInt& b) const {
@@ -117,6 +148,7 @@ std::optional<bool> ShapeEnv::proves(Relation relation, const SymInt& a, const S
     if (!equal) return std::nullopt;
     return !*equal;
   }
+  if (relation == Relation::kFits) return always_fits(a, ranges_) ? std::optional(true) : std::nullopt;
   SymInt d = simplify(a - b);
   if (!d.defined()) return std::nullopt;
   Interval bounds = range_of(d, ranges_);
@@ -155,6 +187,10 @@ std::optional<bool> ShapeEnv::proves(Relation relation, const SymInt& a, const S
 bool ShapeEnv::ask(Relation relation, const SymInt& a, const SymInt& b) {
   if (a.is_constant() && b.is_constant()) return ShapeFact{relation, a, b, {}}.holds({});
   if (std::optional<bool> proven = proves(relation, a, b)) return *proven;
+  if (!a.evaluate(hints_) || !b.evaluate(hints_)) {
+    overflowed_ = true;
+    return false;
+  }
   ShapeFact fact{relation, a, b, place_};
   bool answer = fact.holds(hints_);
   if (!answer) fact = negated(fact);
@@ -172,6 +208,31 @@ int64_t ShapeEnv::specialize(const SymInt& e) {
   return value;
 }
 
+bool ShapeEnv::fits(const SymInt& e) {
+  if (!e.defined() || e.atom_count() > kMostAtoms || !e.evaluate(hints_)) return false;
+  if (proves(Relation::kFits, e, 0)) return true;
+  const auto says_so = [&](const ShapeFact& fact) {
+    return fact.relation == Relation::kFits && fact.lhs == e;
+  };
+  if (std::ranges::any_of(facts_, says_so)) return true;
+  drop_fits_implied_by(e);
+  assume({Relation::kFits, e, 0, place_});
+  return true;
+}
+
+// A loop that multiplies n leaves one fact, not one per turn.
+void ShapeEnv::drop_fits_implied_by(const SymInt& e) {
+  const std::optional<FitBound> bound = bound_by_fit(e);
+  for (size_t i = facts_.size(); bound && i-- > 0;) {
+    if (facts_[i].relation != Relation::kFits) continue;
+    const std::optional<FitBound> older = bound_by_fit(facts_[i].lhs);
+    if (!older || older->symbol != bound->symbol) continue;
+    if (intersect(older->interval, bound->interval) != bound->interval) continue;
+    facts_.erase(facts_.begin() + static_cast<std::ptrdiff_t>(i));
+    differences_.erase(differences_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 void ShapeEnv::assume(ShapeFact fact) {
   differences_.push_back(simplify(fact.lhs - fact.rhs));
   facts_.push_back(std::move(fact));
@@ -179,10 +240,17 @@ void ShapeEnv::assume(ShapeFact fact) {
 }
 
 void ShapeEnv::learn(const ShapeFact& fact) {
-  if (fact.relation == Relation::kEq) {
-    learn_equality(differences_.back());
-  } else {
-    refine_symbol_ranges(fact);
+  switch (fact.relation) {
+    case Relation::kEq: return learn_equality(differences_.back());
+    case Relation::kLt:
+    case Relation::kLe: return refine_symbol_ranges(fact);
+    case Relation::kFits:
+      if (std::optional<FitBound> bound = bound_by_fit(fact.lhs)) {
+        Interval& range = ranges_[static_cast<size_t>(bound->symbol)];
+        range = intersect(range, bound->interval);
+      }
+      return;
+    case Relation::kNe: return;
   }
 }
 
@@ -218,7 +286,6 @@ void ShapeEnv::learn_equality(const SymInt& difference) {
 
 // c*s + k <= 0 (or < 0) bounds s.
 void ShapeEnv::refine_symbol_ranges(const ShapeFact& fact) {
-  if (fact.relation == Relation::kNe) return;
   SymInt d = differences_.back() + SymInt(fact.relation == Relation::kLt ? 1 : 0);
   std::span<const Term> terms = SymIntAccess::terms(d);
   if (terms.size() != 1 || terms[0].atoms.size() != 1 || terms[0].atoms[0]->kind != Atom::Kind::kSymbol)

@@ -150,27 +150,32 @@ int three_way(const T& a, const T& b) {
   return a < b ? -1 : (b < a ? 1 : 0);
 }
 
-int64_t saturate(__int128 v) {
-  if (v > INT64_MAX) return INT64_MAX;
-  return v < INT64_MIN ? INT64_MIN : static_cast<int64_t>(v);
+std::optional<int64_t> narrowed(__int128 v) {
+  if (v > INT64_MAX || v < INT64_MIN) return std::nullopt;
+  return static_cast<int64_t>(v);
 }
 
-int64_t evaluate_atom(const Atom& atom, std::span<const int64_t> values) {
-  if (atom.kind == Atom::Kind::kSymbol) return values[static_cast<size_t>(atom.symbol)];
-  if (atom.kind == Atom::Kind::kUndefined) return INT64_MAX;
-  int64_t a = atom.args[0].evaluate(values);
-  for (size_t i = 1; i < atom.args.size(); ++i) {
-    int64_t b = atom.args[i].evaluate(values);
-    switch (atom.kind) {
-      case Atom::Kind::kMin: a = std::min(a, b); break;
-      case Atom::Kind::kMax: a = std::max(a, b); break;
-      case Atom::Kind::kFloorDiv:
-        a = b == 0 ? 0 : (b == -1 ? saturate(-static_cast<__int128>(a)) : floor_div(a, b));
-        break;
-      default: a = b == 0 || b == -1 ? 0 : floor_mod(a, b); break;
-    }
+std::optional<int64_t> apply(Atom::Kind kind, int64_t a, int64_t b) {
+  switch (kind) {
+    case Atom::Kind::kMin: return std::min(a, b);
+    case Atom::Kind::kMax: return std::max(a, b);
+    default: break;
   }
-  return a;
+  if (b == 0) return std::nullopt;
+  if (b == -1) return kind == Atom::Kind::kMod ? 0 : narrowed(-static_cast<__int128>(a));
+  return kind == Atom::Kind::kMod ? floor_mod(a, b) : floor_div(a, b);
+}
+
+std::optional<int64_t> evaluate_atom(const Atom& atom, std::span<const int64_t> values) {
+  if (atom.kind == Atom::Kind::kSymbol) return values[static_cast<size_t>(atom.symbol)];
+  if (atom.kind == Atom::Kind::kUndefined) return std::nullopt;
+  std::optional<int64_t> result = atom.args[0].evaluate(values);
+  for (size_t i = 1; i < atom.args.size() && result; ++i) {
+    std::optional<int64_t> next = atom.args[i].evaluate(values);
+    if (!next) return std::nullopt;
+    result = apply(atom.kind, *result, *next);
+  }
+  return result;
 }
 
 void collect(const SymInt& e, std::vector<SymbolId>& out) {
@@ -275,16 +280,28 @@ SymInt SymInt::substitute(std::span<const SymInt> values) const {
   return rebuild(*this, symbol, [](Atom::Kind, std::span<const SymInt>) { return std::optional<SymInt>(); });
 }
 
-int64_t SymInt::evaluate(std::span<const int64_t> symbol_values) const {
+std::optional<int64_t> SymInt::evaluate(std::span<const int64_t> symbol_values) const {
   __int128 sum = constant_;
   for (const Term& term : SymIntAccess::terms(*this)) {
-    int64_t product = term.coefficient;
+    __int128 product = term.coefficient;
     for (const AtomRef& atom : term.atoms) {
-      product = saturate(static_cast<__int128>(product) * evaluate_atom(*atom, symbol_values));
+      std::optional<int64_t> factor = evaluate_atom(*atom, symbol_values);
+      if (!factor || __builtin_mul_overflow(product, static_cast<__int128>(*factor), &product))
+        return std::nullopt;
     }
-    sum += product;
+    if (__builtin_add_overflow(sum, product, &sum)) return std::nullopt;
   }
-  return saturate(sum);
+  return narrowed(sum);
+}
+
+size_t SymInt::atom_count() const {
+  size_t count = 0;
+  for (const Term& term : SymIntAccess::terms(*this)) {
+    count += term.atoms.size();
+    for (const AtomRef& atom : term.atoms)
+      for (const SymInt& arg : atom->args) count += arg.atom_count();
+  }
+  return count;
 }
 
 uint64_t SymInt::hash() const {

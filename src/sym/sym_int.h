@@ -5,15 +5,16 @@
 //            An atom is a symbol or an opaque floordiv/mod/min/max/negation-free call over SymInts.
 //            Canonical means: two SymInts that are equal as polynomials compare equal with ==.
 //   ShapeEnv owns the symbols of one compile: name, hint (the value in this call), range, and the relations
-//   that capture
-//            relied on. Asking a question about symbols (`eq`, `lt`, ...) answers from ranges when provable,
-//            otherwise from the hints, and then RECORDS the relation, so that it becomes a guard.
+//            that capture relied on. Asking a question about symbols (`eq`, `lt`, ...) answers from ranges when
+//            provable, otherwise from the hints, and then RECORDS the relation, so that it becomes a guard.
 // Invariants
-//   - Arithmetic is exact on int64. A result that does not fit (or divides by zero) is the undefined value:
-//   it stays undefined
-//     through further arithmetic, equals nothing, proves nothing, and `defined()` is false.
+//   - An expression stands for the exact integer, as in Python. Its coefficients are int64; where one does not
+//     fit (or a divisor is zero) the result is the undefined value: it stays undefined through further
+//     arithmetic, equals nothing, proves nothing, and `defined()` is false.
+//   - A value that leaves int64 is never replaced by another one: evaluate() has no value then, and a fact
+//     about it does not hold. Whoever computes with Python ints asks fits() first.
 //   - Symbols that stand for sizes have range >= 2: sizes 0 and 1 are always static, because broadcasting
-//   depends on them.
+//     depends on them.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,11 @@ class SymInt {
   // Every symbol s replaced by values[s]; symbols beyond the end stay.
   SymInt substitute(std::span<const SymInt> values) const;
 
-  // Values indexed by SymbolId. Saturates where the exact value does not fit; division by zero gives 0.
-  int64_t evaluate(std::span<const int64_t> symbol_values) const;
+  // Values indexed by SymbolId. Empty when the value or an operand of a call in it does not fit int64, or a
+  // divisor is zero; sums and products in between have 128 bits.
+  std::optional<int64_t> evaluate(std::span<const int64_t> symbol_values) const;
+  // Symbols and calls in it, those in arguments of calls included.
+  size_t atom_count() const;
   std::string str() const;  // Python over symbol names: "2*s0 + 1", "s0 // 2", "min(s0, 8)"
   // C++ text; names indexed by SymbolId. Division and selection call sym_floordiv, sym_mod, sym_min, sym_max
   // of the prelude.
@@ -82,9 +86,9 @@ SymInt sym_max(const SymInt& a, const SymInt& b);
 // Product of all; 1 when empty.
 SymInt product(std::span<const SymInt> dims);
 
-enum class Relation : uint8_t { kEq, kNe, kLt, kLe };
+enum class Relation : uint8_t { kEq, kNe, kLt, kLe, kFits };
 
-// A relation capture relied on: lhs REL rhs. Becomes a guard.
+// A relation capture relied on: lhs REL rhs, or "lhs has a value in int64" (kFits; rhs is 0). Becomes a guard.
 struct ShapeFact {
   Relation relation;
   SymInt lhs, rhs;
@@ -100,6 +104,10 @@ struct Interval {
   int64_t hi = INT64_MAX;
   friend bool operator==(const Interval&, const Interval&) = default;
 };
+
+// Symbols for sizes end here, so that a size plus or times a small number provably fits int64. No array in
+// memory has more elements along an axis; one of repeated elements keeps its size static.
+inline constexpr int64_t kLargestSize = int64_t{1} << 48;
 
 struct SymbolInfo {
   std::string name;    // "s0"
@@ -117,7 +125,7 @@ class ShapeEnv {
   const std::vector<SymbolInfo>& symbols() const { return symbols_; }
   const std::vector<ShapeFact>& facts() const { return facts_; }
   std::vector<int64_t> hints() const;
-  int64_t hint(const SymInt& e) const;
+  int64_t hint(const SymInt& e) const;  // 0 and overflowed() when e has no value in int64
   void set_place(const UserSpan& place) {
     place_ = place;
   }  // user line blamed for facts recorded from now on
@@ -128,6 +136,11 @@ class ShapeEnv {
   bool le(const SymInt& a, const SymInt& b);
   // Forces a concrete value: records e == hint.
   int64_t specialize(const SymInt& e);
+  // True when e has a value in int64 in this call and is small enough to work with; recorded unless provable.
+  // False: e must not be used; Python computes it from its operands.
+  bool fits(const SymInt& e);
+  // A question was about values that leave int64: its answer means nothing, and nothing was recorded.
+  bool overflowed() const { return overflowed_; }
   // Answers only when provable from ranges and algebra; records nothing.
   std::optional<bool> proves(Relation relation, const SymInt& a, const SymInt& b) const;
   // Text over the symbols' sources, for messages: "x.shape[0] + 1".
@@ -144,6 +157,7 @@ class ShapeEnv {
 
  private:
   bool ask(Relation relation, const SymInt& a, const SymInt& b);
+  void drop_fits_implied_by(const SymInt& e);
   void learn(const ShapeFact& fact);
   void learn_equality(const SymInt& difference);
   void refine_symbol_ranges(const ShapeFact& fact);
@@ -156,6 +170,7 @@ class ShapeEnv {
       replacements_;  // per symbol: what equality facts say it equals (itself when nothing is known)
   std::vector<int64_t> hints_;
   bool replaced_ = false;
+  mutable bool overflowed_ = false;
   UserSpan place_;
 };
 

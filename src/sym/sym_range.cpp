@@ -29,8 +29,9 @@ int64_t saturated_multiply(int64_t a, int64_t b) {
   return out;
 }
 
-int64_t bound_floor_div(int64_t bound, int64_t divisor) {
-  if (bound == kLow || bound == kHigh) return bound;
+// `unbounded` is the end that stays; a saturated lower bound kHigh is a number like others.
+int64_t bound_floor_div(int64_t bound, int64_t divisor, int64_t unbounded) {
+  if (bound == unbounded) return bound;
   int64_t q = bound / divisor;
   return bound % divisor != 0 && bound < 0 ? q - 1 : q;
 }
@@ -42,8 +43,8 @@ Interval range_of_division(const Atom& atom, std::span<const Interval> ranges) {
     int64_t top = b.hi == kHigh ? kHigh : b.hi - 1;
     return {0, a.lo >= 0 ? std::min(top, a.hi) : top};
   }
-  if (b.lo == b.hi) return {bound_floor_div(a.lo, b.lo), bound_floor_div(a.hi, b.lo)};
-  if (a.lo >= 0) return {0, bound_floor_div(a.hi, b.lo)};
+  if (b.lo == b.hi) return {bound_floor_div(a.lo, b.lo, kLow), bound_floor_div(a.hi, b.lo, kHigh)};
+  if (a.lo >= 0) return {0, bound_floor_div(a.hi, b.lo, kHigh)};
   return {};
 }
 
@@ -67,6 +68,24 @@ Interval range_of(const Atom& atom, std::span<const Interval> ranges) {
   return out;
 }
 
+// The range of each atom of one expression, found once: atoms nest, and each level asks three times.
+class AtomRanges {
+ public:
+  AtomRanges(const SymInt& e, std::span<const Interval> ranges) {
+    for (const Term& term : SymIntAccess::terms(e))
+      for (const AtomRef& atom : term.atoms)
+        if (find(*atom) == known_.end()) known_.emplace_back(atom.get(), range_of(*atom, ranges));
+  }
+  Interval operator()(const Atom& atom) const { return find(atom)->second; }
+
+ private:
+  using Known = std::vector<std::pair<const Atom*, Interval>>;
+  Known::const_iterator find(const Atom& atom) const {
+    return std::ranges::find(known_, &atom, &Known::value_type::first);
+  }
+  Known known_;
+};
+
 Interval range_of_terms(const SymInt& e, const auto& atom_range) {
   Interval sum{SymIntAccess::offset(e), SymIntAccess::offset(e)};
   for (const Term& term : SymIntAccess::terms(e)) {
@@ -77,19 +96,24 @@ Interval range_of_terms(const SymInt& e, const auto& atom_range) {
   return sum;
 }
 
-// e with every atom that has a finite lower bound lo replaced by lo + itself; undefined when coefficients
-// overflow.
-SymInt shifted(const SymInt& e, std::span<const Interval> ranges) {
+// Bounds of e with every atom that has a finite lower bound lo replaced by lo + itself; none when coefficients
+// overflow. The products share the atoms of e.
+Interval range_when_shifted(const SymInt& e, const AtomRanges& atom_range) {
   SymInt sum = SymIntAccess::offset(e);
   for (const Term& term : SymIntAccess::terms(e)) {
     SymInt product = term.coefficient;
     for (const AtomRef& atom : term.atoms) {
-      int64_t lo = range_of(*atom, ranges).lo;
+      const int64_t lo = atom_range(*atom).lo;
       product = product * (SymIntAccess::atom(atom) + SymInt(lo == kLow ? 0 : lo));
     }
     sum = sum + product;
   }
-  return sum;
+  if (!sum.defined()) return {};
+  return range_of_terms(sum, [&](const Atom& atom) {
+    const Interval r = atom_range(atom);
+    if (r.lo == kLow) return r;
+    return Interval{0, r.hi == kHigh ? kHigh : saturated_add(r.hi, -r.lo, kHigh)};
+  });
 }
 
 }  // namespace
@@ -109,16 +133,23 @@ Interval intersect(Interval a, Interval b) { return {std::max(a.lo, b.lo), std::
 Interval range_of(const SymInt& e, std::span<const Interval> symbol_ranges) {
   if (std::optional<int64_t> c = e.constant()) return {*c, *c};
   if (!e.defined()) return {};
-  Interval plain = range_of_terms(e, [&](const Atom& atom) { return range_of(atom, symbol_ranges); });
+  const AtomRanges atom_range(e, symbol_ranges);
+  const Interval plain = range_of_terms(e, atom_range);
   if (SymIntAccess::terms(e).size() < 2) return plain;
-  SymInt moved = shifted(e, symbol_ranges);
-  if (!moved.defined()) return plain;
-  auto from_zero = [&](const Atom& atom) {
-    Interval r = range_of(atom, symbol_ranges);
-    if (r.lo == kLow) return r;
-    return Interval{0, r.hi == kHigh ? kHigh : saturated_add(r.hi, -r.lo, kHigh)};
+  return intersect(plain, range_when_shifted(e, atom_range));
+}
+
+bool always_fits(const SymInt& e, std::span<const Interval> symbol_ranges) {
+  if (!e.defined()) return false;
+  if (e.is_constant() || e.as_symbol()) return true;
+  const Interval range = range_of(e, symbol_ranges);
+  if (range.lo == kLow || range.hi == kHigh) return false;
+  const auto operands_fit = [&](const AtomRef& atom) {
+    return std::ranges::all_of(atom->args,
+                               [&](const SymInt& arg) { return always_fits(arg, symbol_ranges); });
   };
-  return intersect(plain, range_of_terms(moved, from_zero));
+  return std::ranges::all_of(SymIntAccess::terms(e),
+                             [&](const Term& term) { return std::ranges::all_of(term.atoms, operands_fit); });
 }
 
 }  // namespace suture

@@ -260,7 +260,7 @@ SUTURE_INLINE int64_t sym_floordiv(int64_t a, int64_t b) {
   return quotient - int64_t(a % b != 0 && (a < 0) != (b < 0));
 }
 SUTURE_INLINE int64_t sym_mod(int64_t a, int64_t b) {
-  const int64_t rest = a % b;
+  const int64_t rest = b == -1 ? 0 : a % b;  // the machine traps on INT64_MIN % -1
   return rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0);
 }
 SUTURE_INLINE int64_t sym_min(int64_t a, int64_t b) { return a < b ? a : b; }

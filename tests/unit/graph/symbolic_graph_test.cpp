@@ -18,10 +18,10 @@ bool facts_hold(const Graph& graph, const std::vector<int64_t>& sizes) {
 
 std::string at_sizes(const Node& node, const std::vector<int64_t>& sizes) {
   TensorType type = node.type;
-  for (SymInt& dim : type.shape) dim = dim.evaluate(sizes);
+  for (SymInt& dim : type.shape) dim = dim.evaluate(sizes).value();
   std::string out = node.name + ": " + type.str() + " strides";
   for (size_t i = 0; i < type.shape.size(); ++i) {
-    out += type.shape[i] == SymInt(1) ? " -" : " " + std::to_string(type.strides[i].evaluate(sizes));
+    out += type.shape[i] == SymInt(1) ? " -" : " " + std::to_string(type.strides[i].evaluate(sizes).value());
   }
   return out + (node.attrs.copies ? " copies" : "");
 }

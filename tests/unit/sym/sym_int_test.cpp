@@ -67,6 +67,27 @@ TEST(SymInt, overflow_and_division_by_zero_are_undefined_and_stay_so) {
   EXPECT_FALSE(SymInt::undefined() == SymInt::undefined());
 }
 
+TEST(SymInt, evaluation_is_exact_or_has_no_value) {
+  const int64_t n = int64_t{1} << 40;
+  const std::vector<int64_t> values{n, 3};
+  EXPECT_EQ((s0 * s1).evaluate(values), 3 * n);
+  EXPECT_EQ((s0 * s0).evaluate(values), std::nullopt);
+  EXPECT_EQ((s0 * s0 - s0 * s0 + s0).evaluate(values), n);
+  EXPECT_EQ((s0 * s0 * s1 - SymInt(3 * n) * s0 + 1).evaluate(values), 1);  // sums have 128 bits in between
+  EXPECT_EQ(floordiv(s0 * s0, s1).evaluate(values), std::nullopt) << "operands of calls have 64";
+  EXPECT_EQ(floordiv(s0, s1 - 3).evaluate(values), std::nullopt);
+  EXPECT_EQ(mod(s0, s1 - 4).evaluate(values), 0);
+  EXPECT_EQ((-s0).evaluate(std::vector<int64_t>{INT64_MIN}), std::nullopt);
+  EXPECT_EQ(floordiv(s0, s1).evaluate(std::vector<int64_t>{INT64_MIN, -1}), std::nullopt);
+  EXPECT_EQ((s0 * s0 * s0 * s0).evaluate(values), std::nullopt);
+}
+
+TEST(SymInt, atoms_are_counted_in_arguments_too) {
+  EXPECT_EQ(SymInt(4).atom_count(), 0u);
+  EXPECT_EQ((s0 * s0 + s1).atom_count(), 3u);
+  EXPECT_EQ(floordiv(s0 + s1, 7).atom_count(), 3u);
+}
+
 TEST(SymInt, substitution_simplifies) {
   std::vector<SymInt> values{4, s0};
   EXPECT_EQ(floordiv(s0 * s1 + 1, 4).substitute(values), s0);
@@ -102,7 +123,7 @@ class RandomExpressions : public ::testing::Test {
     if (op >= 6) {  // divisors that are never zero
       b = pick(0, 1) ? Sample{s0 + 1, {}}
                      : Sample{pick(0, 1) ? SymInt(pick(1, 5)) : SymInt(pick(-5, -1)), {}};
-      for (const auto& point : points) b.values.push_back(b.e.evaluate(point));
+      for (const auto& point : points) b.values.push_back(b.e.evaluate(point).value());
     }
     switch (op) {
       case 0:
@@ -195,6 +216,56 @@ TEST(ShapeEnv, an_unprovable_question_is_answered_by_the_hint_and_recorded_once)
   EXPECT_FALSE(env.eq(a, 3));
   ASSERT_EQ(env.facts().size(), 2u);
   EXPECT_EQ(env.facts()[1].str(), "20 <= s0");
+}
+
+TEST(ShapeEnv, ints_that_may_leave_64_bits_are_facts) {
+  ShapeEnv env;
+  SymInt n = env.create_symbol("n", 5, INT64_MIN, INT64_MAX, false);
+  SymInt size = env.create_symbol("x.shape[0]", 32, 2, kLargestSize, true);
+  EXPECT_TRUE(env.fits(n));
+  EXPECT_TRUE(env.fits(1000 * size + 7));
+  EXPECT_TRUE(env.fits(floordiv(size, 3)));
+  EXPECT_TRUE(env.facts().empty()) << "proven";
+  EXPECT_TRUE(env.fits(n * n));
+  EXPECT_TRUE(env.fits(n * n));
+  ASSERT_EQ(env.facts().size(), 1u);
+  EXPECT_EQ(env.facts()[0].str(), "s0*s0 fits int64");
+  EXPECT_TRUE(env.facts()[0].holds(std::vector<int64_t>{3000000000, 2}));
+  EXPECT_FALSE(env.facts()[0].holds(std::vector<int64_t>{int64_t{1} << 32, 2}));
+}
+
+TEST(ShapeEnv, a_chain_of_products_leaves_one_fact) {
+  ShapeEnv env;
+  SymInt n = env.create_symbol("n", 5, INT64_MIN, INT64_MAX, false);
+  EXPECT_TRUE(env.fits(3 * n));
+  EXPECT_TRUE(env.fits(9 * n));
+  EXPECT_TRUE(env.fits(27 * n - 100));
+  ASSERT_EQ(env.facts().size(), 1u);
+  EXPECT_EQ(env.facts()[0].str(), "27*s0 - 100 fits int64");
+  EXPECT_TRUE(env.fits(9 * n));
+  EXPECT_EQ(env.facts().size(), 1u);
+  EXPECT_TRUE(env.fits(27 * n + 100));
+  EXPECT_EQ(env.facts().size(), 2u) << "neither follows from the other alone";
+}
+
+TEST(ShapeEnv, values_that_do_not_fit_and_endless_expressions_are_refused) {
+  ShapeEnv env;
+  SymInt n = env.create_symbol("n", int64_t{1} << 40, INT64_MIN, INT64_MAX, false);
+  EXPECT_FALSE(env.fits(n * n));
+  EXPECT_FALSE(env.fits(SymInt::undefined()));
+  SymInt e = n;
+  int steps = 0;
+  while (env.fits(e) && steps < 100) e = floordiv(e, 2) + mod(e, 3), ++steps;
+  EXPECT_LT(steps, 12);
+  EXPECT_FALSE(env.overflowed());
+  env.lt(n * n, 7);
+  EXPECT_TRUE(env.overflowed());
+}
+
+TEST(ShapeEnv, a_saturated_lower_bound_is_divided_like_a_number) {
+  ShapeEnv env;
+  SymInt a = env.create_symbol("a", int64_t{1} << 62, int64_t{1} << 62, INT64_MAX, false);
+  EXPECT_EQ(env.proves(Relation::kLt, int64_t{1} << 62, floordiv(a * 4, 8)), std::nullopt);
 }
 
 TEST(ShapeEnv, an_equality_with_a_constant_specialises) {
