@@ -7,10 +7,9 @@
 //   (__resume_at_88_2) and messages; instructions that we invented have offset -1.
 // Invariants
 //   - assemble(decode(code)) behaves as the original; for unedited code it is byte-identical in code and
-//   exception table.
+//     exception table.
 //   - targets and exception regions are indices and stay valid until instructions are inserted; edits rebuild
-//   the list
-//     with a CodeBuilder (code_builder.h), whose labels are resolved at the end.
+//     the list with a CodeBuilder (code_builder.h), whose labels are resolved at the end.
 #pragma once
 
 #include <cstdint>

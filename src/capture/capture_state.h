@@ -7,9 +7,9 @@
 //   what was written to them.
 // Invariants
 //   - Reading never runs user code: only exact builtin types, generic attribute lookup and NumPy's own
-//   objects are touched.
+//     objects are touched.
 //   - A fact is guarded in the moment it is relied on, parents before children, so guard order is fetch
-//   order.
+//     order.
 #pragma once
 
 #include <map>

@@ -3,9 +3,9 @@
 // Invariants
 //   - One value gives one recipe: objects that were one stay one.
 //   - What existed before the frame is fetched, never copied; what was changed in it is a side effect of its
-//   own.
+//     own.
 //   - A value that cannot be rebuilt (a running generator, a partly consumed list iterator) yields no recipe
-//   and a reason.
+//     and a reason.
 #pragma once
 
 #include <optional>

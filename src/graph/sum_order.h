@@ -5,25 +5,24 @@
 //
 // How NumPy works
 //   1. Axes of the OPERAND are sorted by decreasing absolute stride (ties and zero strides keep C order);
-//   strides are not
-//      negated, so reversed views are added in view order. The layout of the result does not matter.
+//      strides are not negated, so reversed views are added in view order. The layout of the result does not
+//      matter.
 //   2. Neighbouring axes merge when both are kept or both are reduced and they are contiguous with each
-//   other.
-//   3. Innermost axis kept: rows are added elementwise, result[kept] += x[...], outer axes in order ("row
-//   adds").
-//      Innermost axis reduced: the run along it is summed pairwise and the run's sum is added to
-//      result[kept]:
+//      other.
+//   3. Innermost axis kept: rows are added elementwise, result[kept] += x[...], outer axes in order
+//      ("row adds").
+//      Innermost axis reduced: the run along it is summed pairwise and its sum is added to result[kept]:
 //        n < 8     left to right from -0.0
-//        n <= 128  eight interleaved accumulators r0..r7, then ((r0+r1)+(r2+r3))+((r4+r5)+(r6+r7)), then the
-//        rest n > 128   halves; the left half is n/2 rounded down to a multiple of 8
+//        n <= 128  eight interleaved accumulators r0..r7, then ((r0+r1)+(r2+r3))+((r4+r5)+(r6+r7)), then
+//                  the rest
+//        n > 128   halves; the left half is n/2 rounded down to a multiple of 8
 //      result[kept] starts at 0 (so the sum of -0.0 is 0.0).
 //   4. The run is the merged innermost axis as a whole, whatever its length, except:
 //      - the operand is converted first (sum(dtype=...)): it is buffered, so a run is cut into chunks of 8192
-//      elements;
+//        elements;
 //      - several reduced axes lie innermost but do not merge (a strided view): NumPy may gather them into its
-//      buffer; the
-//        run then spans these axes and is cut at the largest multiple of the inner axes that fits 8192
-//        elements.
+//        buffer; the run then spans these axes and is cut at the largest multiple of the inner axes that fits
+//        8192 elements.
 //   5. Products are added up left to right in the same element order; no pairwise tree.
 //   NumPy before 2.3 also cuts rule 4's unconverted runs into chunks of 8192; the gathered case is not
 //   modelled there.

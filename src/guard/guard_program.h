@@ -9,8 +9,7 @@
 // Invariants
 //   - Agrees with check_guard on every guard; only the order of tests differs.
 //   - Points into the GuardSet and ShapeEnv it was built from; the owner keeps them unchanged and in place
-//   (heap storage of
-//     their vectors, so moving the owner is fine).
+//     (heap storage of their vectors, so moving the owner is fine).
 #pragma once
 
 #include <Python.h>

@@ -8,9 +8,9 @@
 //   answer from the same records, and describe() and explain_failure() print them.
 // Invariants
 //   - evaluate() runs no user code, allocates nothing once the scratch has its size, and leaves no Python
-//   exception behind.
+//     exception behind.
 //   - explain_failure(g) for the g that evaluate() returned always names source, expected and actual, from
-//   the same record.
+//     the same record.
 //   - Guards hold user instances weakly (kIdentity); modules, functions, types and builtins strongly.
 #pragma once
 

@@ -8,7 +8,8 @@
 // Invariants
 //   - Ids of the new graph are dense and in program order, so node order (the order of effects) is kept.
 //   - The ShapeEnv travels along: what inference of fresh nodes relies on about sizes is recorded in it, and
-//   guards are made from there after the last pass. A pass that may decide either way proves instead of asking.
+//     guards are made from there after the last pass. A pass that may decide either way proves instead of
+//     asking.
 #pragma once
 
 #include <string>

@@ -6,10 +6,9 @@
 //   returns a tuple.
 // Invariants
 //   - Floating-point status flags are cleared before and tested after; any condition that NumPy's error state
-//   does not
-//     ignore, and any kernel status bit, makes the work run again under NumPy, whose results, warnings and
-//     exceptions are the user's: either the graph alone (replay), or the whole frame (RunAgain). Graphs
-//     that write into inputs start over from saved copies of what they overwrote.
+//     does not ignore, and any kernel status bit, makes the work run again under NumPy, whose results,
+//     warnings and exceptions are the user's: either the graph alone (replay), or the whole frame
+//     (RunAgain). Graphs that write into inputs start over from saved copies of what they overwrote.
 //   - The GIL is held throughout in this version.
 #pragma once
 

@@ -6,10 +6,10 @@
 //   hand out outputs, or replay.
 // Invariants
 //   - Anything unforeseen (an int that does not fit, a NumPy result of another layout than planned) ends in a
-//   replay, never
-//     in a wrong result. Overwritten inputs have their old contents back when the replay starts.
+//     replay, never in a wrong result. Overwritten inputs have their old contents back when the replay
+//     starts.
 //   - Re-entrant: a call made while another one of the same graph is running (a finaliser may do that) uses a
-//   frame of its own.
+//     frame of its own.
 //   - Arena and frame are reused by the next call; arenas above Arena::kKeptBytes are given back.
 #pragma once
 

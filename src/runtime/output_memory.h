@@ -9,8 +9,7 @@
 // Invariants
 //   - At most kKeptBytes are kept; beyond that freed memory goes back to the system at once.
 //   - Every block starts at a page with its header; the data lies within the first page, so free() finds the
-//   header from the
-//     pointer alone.
+//     header from the pointer alone.
 #pragma once
 
 #include <cstdint>

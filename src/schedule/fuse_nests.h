@@ -11,7 +11,7 @@
 //   A value the producer stores and the consumer loads at the same element is handed over directly.
 // Laws kept
 //   - Two accesses to one buffer, one of them a store, must touch the same element in the same iteration and
-//   level.
+//     level.
 //   - Nothing is computed more often than before (a producer is never repeated under a broadcast).
 //   - Orders of exact reductions are never changed.
 #pragma once

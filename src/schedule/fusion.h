@@ -8,7 +8,7 @@
 // Invariants
 //   - A pair is merged only when no third group must run between its members (dependences over storage).
 //   - The final order of the groups is a topological order of these dependences, earliest program position
-//   first.
+//     first.
 #pragma once
 
 #include <vector>

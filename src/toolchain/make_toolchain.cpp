@@ -7,7 +7,7 @@
 //   only hide the defect.
 // Invariants
 //   - The cache can only save time: every failure of it leaves a note in the library and is otherwise
-//   ignored.
+//     ignored.
 //   - An object from the cache that does not load is compiled again.
 #include <fmt/format.h>
 

@@ -2,10 +2,9 @@
 //
 // Invariants
 //   - Delivery never fails the compiler: an exception thrown by a listener ends there and is counted in
-//   failures().
+//     failures().
 //   - A listener may subscribe or unsubscribe while an event is delivered. One that was unsubscribed is not
-//   called again,
-//     not even for the event under way, because what it captured may be gone.
+//     called again, not even for the event under way, because what it captured may be gone.
 //   - Callers serialise emit/subscribe/unsubscribe (in the process they run under the interpreter lock).
 #include "trace/event.h"
 

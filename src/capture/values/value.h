@@ -6,14 +6,13 @@
 //   added lazily, when capture relies on a fact.
 // Invariants
 //   - Array values are graph nodes. NumPy scalars and symbolic Python floats/bools are graph nodes of another
-//   ValueClass.
+//     ValueClass.
 //   - A ConstantValue is an object that capture may use directly: its identity or value is guarded, or it is
-//   a literal.
+//     a literal.
 //   - Mutable containers with a source remember whether they were changed (`mutated`): the change is replayed
-//   after the graph.
+//     after the graph.
 //   - Items of a container with a source may be null until someone looks at them (CaptureState::item,
-//   ::materialize); what
-//     is handed to NumPy handlers is materialized.
+//     ::materialize); what is handed to NumPy handlers is materialized.
 #pragma once
 
 #include <memory>

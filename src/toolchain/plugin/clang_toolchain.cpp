@@ -7,18 +7,17 @@
 //   file system only.
 // How a compile runs
 //   1. cc1 arguments (see `cc1_arguments`) -> CompilerInvocation; kernel text and PCH are files of the
-//   in-memory system.
+//      in-memory system.
 //   2. EmitLLVMOnlyAction gives a module; `-O3 -disable-llvm-passes` keeps it unoptimised but not optnone.
 //   3. `kPipeline` runs under the new pass manager with the host's TargetMachine.
 //   4. `make_comparisons_quiet` replaces ordered comparisons, see there.
 //   5. The legacy pass manager emits an ELF object into memory. These bytes are also what the disk cache
-//   stores.
+//      stores.
 //   6. LLJIT links the object into a JITDylib of its own; destroying the KernelLibrary removes the JITDylib
-//   and its memory.
+//      and its memory.
 // Invariants
 //   - compile() and load() may be called from several threads: one LLVMContext, TargetMachine and
-//   CompilerInstance per call,
-//     the LLJIT is shared and thread safe, the PCH is built once under a lock.
+//     CompilerInstance per call, the LLJIT is shared and thread safe, the PCH is built once under a lock.
 //   - Kernels can call only what PluginConfig::find_import knows.
 #include <chrono>
 #include <mutex>

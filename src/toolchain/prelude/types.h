@@ -5,8 +5,7 @@
 //   - Functions are branch-free where they can be, so that loops over them vectorise.
 //   - Kernels are compiled without contraction and without any fast-math flag; the prelude relies on that.
 //   - A function may raise a floating-point flag or a status bit too many (the graph is then replayed under
-//   NumPy, which costs
-//     time), never one too few.
+//     NumPy, which costs time), never one too few.
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
