@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from suture import _core
+
 if TYPE_CHECKING:
     from suture._core import Graph
 
@@ -75,9 +77,7 @@ def _load_entry_point(name: str) -> None:
             except Exception as error:
                 raise ValueError(f"backend '{name}' ({point.value}) could not be loaded: {error!r}") from error
             return
-    from difflib import get_close_matches
-
     known = list_backends()
-    near = get_close_matches(name, known, 1, 0.5)
-    hint = f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
+    near = _core.nearest_name(name, known)
+    hint = f"; did you mean '{near}'?" if near else f"; known: {', '.join(known)}"
     raise ValueError(f"no backend is named '{name}'{hint}")

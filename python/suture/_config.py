@@ -98,10 +98,8 @@ class Config:
         return option
 
     def _unknown(self, name: str) -> str:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, self._table(), 1, 0.5)
-        return f"no option is named '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+        near = _core.nearest_name(name, list(self._table()))
+        return f"no option is named '{name}'" + (f"; did you mean '{near}'?" if near else "")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -206,6 +206,9 @@ class Graph:
     def interpreter(self) -> Callable[..., tuple[Any, ...]]:
         """The lowered graph under the reference interpreter. Raises NotImplementedError when it cannot be lowered."""
 
+def nearest_name(wanted: str, known: Sequence[str]) -> str:
+    """The known name that looks most like `wanted`, or ""."""
+
 # --- kernels and the disk cache -----------------------------------------------------------------------------------------
 
 def plugin_path() -> str:

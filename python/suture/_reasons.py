@@ -13,7 +13,6 @@ tests/breaks runs all of them.
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 from functools import cache
 from importlib.resources import files
@@ -100,8 +99,8 @@ def pages_named(name: str) -> list[dict[str, Any]]:
 def nearest(name: str) -> str:
     """The known name that looks most like `name`, or ""."""
     known = {page["name"].casefold(): page["name"] for page in break_pages() + _other_pages()}
-    found = difflib.get_close_matches(name.casefold(), known, n=1)
-    return known[found[0]] if found else ""
+    found = _core.nearest_name(name.casefold(), list(known))
+    return known[found] if found else ""
 
 
 def page_text(page: dict[str, Any]) -> str:

@@ -1,6 +1,8 @@
 // The tables of the compiler, for docs, completion, tests and the command line.
 #include <string>
+#include <vector>
 
+#include "base/nearest_name.h"
 #include "bindings/core_module.h"
 #include "bytecode/instruction.h"
 #include "capture/graph_break.h"
@@ -141,6 +143,9 @@ void bind_tables(nb::module_& module) {
   module.def("guard_table", &guard_table);
   module.def("pass_table", &pass_table);
   module.def("fusion_reason_table", &fusion_reason_table);
+  module.def("nearest_name", [](const std::string& wanted, const std::vector<std::string>& known) {
+    return nearest_name(wanted, known);
+  });
   module.def("get_option", [](const std::string& name) {
     const auto& options = all_options();
     for (const OptionInfo& o : options)

@@ -288,10 +288,10 @@ SymInt CaptureState::size_of(SourceId source, int axis, int64_t value, const std
     guard(fact_about(GuardKind::kSize, source, value, axis));
     return value;
   }
-  int64_t low = 2, high = kLargestSize;
+  int64_t low = 2, high = INT64_MAX;
   if (auto range = options.dynamic.ranges.find(key); range != options.dynamic.ranges.end()) {
     low = std::max<int64_t>(2, range->second.first);
-    high = std::min(kLargestSize, range->second.second);
+    high = range->second.second;
   }
   const SymInt symbol = graph.env.create_symbol(key, value, low, high, true);
   guards.bindings.push_back({*symbol.as_symbol(), source, SymbolBinding::What::kSize, axis});

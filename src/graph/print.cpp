@@ -105,7 +105,8 @@ std::string to_text(const Graph& graph) {
   std::string out = fmt::format("graph {} {}\n", quote(graph.name), level_name(graph));
   for (const SymbolInfo& s : graph.env.symbols()) {
     out += fmt::format("  symbol {} {} hint {} range {}..{}{}\n", s.name, quote(s.source), s.hint,
-                       bound_text(s.min), bound_text(s.max), s.is_size ? " size" : "");
+                       bound_text(s.min), s.ends_at_largest() ? "max" : std::to_string(s.max),
+                       s.is_size ? " size" : "");
   }
   for (const ShapeFact& fact : graph.env.facts())
     out += "  fact " + fact.str() + place_text(fact.where) + "\n";

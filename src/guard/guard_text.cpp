@@ -40,7 +40,7 @@ std::string range_text(const Guard& guard, const ShapeEnv& env) {
   if (guard.symbol < 0) return kInt64;
   const SymbolInfo& symbol = env.symbols()[static_cast<size_t>(guard.symbol)];
   const bool low = symbol.min != INT64_MIN;
-  const bool high = symbol.max != (symbol.is_size ? kLargestSize : INT64_MAX);
+  const bool high = !symbol.ends_at_largest();
   if (low && high) return fmt::format("in range({}, {})", symbol.min, symbol.max + 1);
   if (low) return fmt::format(">= {}", symbol.min);
   return high ? fmt::format("<= {}", symbol.max) : kInt64;

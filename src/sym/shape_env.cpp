@@ -102,6 +102,7 @@ bool ShapeFact::holds(std::span<const int64_t> symbol_values) const {
 }
 
 SymInt ShapeEnv::create_symbol(std::string source, int64_t hint, int64_t min, int64_t max, bool is_size) {
+  if (is_size) max = std::min(max, kLargestSize);
   SymbolId id = static_cast<SymbolId>(symbols_.size());
   symbols_.push_back({"s" + std::to_string(id), std::move(source), hint, min, max, is_size});
   ranges_.push_back({min, max});

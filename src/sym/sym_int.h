@@ -116,6 +116,7 @@ struct SymbolInfo {
   int64_t min = 2;
   int64_t max = INT64_MAX;
   bool is_size = true;  // false: a Python int argument or a stride (any value)
+  bool ends_at_largest() const { return max == (is_size ? kLargestSize : INT64_MAX); }
   friend bool operator==(const SymbolInfo&, const SymbolInfo&) = default;
 };
 

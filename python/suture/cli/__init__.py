@@ -15,7 +15,7 @@ OK, FINDING, USAGE, PROGRAM_FAILED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 # In the order in which a user meets them; each is a module of this package.
 VERBS = {
-    "check": "run a program and examine it: graph breaks, then recompiles, then kernels",
+    "check": "run a program and examine it: graph breaks, recompiles, kernels, bytecode",
     "explain": "run a program and explain each compiled function",
     "run": "run a program with logs or a trace switched on",
     "logs": "print the events of a recorded trace as logs",
