@@ -74,10 +74,10 @@ bool is_costly(BinaryOperator op, PyView a, PyView b) {
   }
   if (op == BinaryOperator::kMultiply &&
       (PyUnicode_Check(a) || PyUnicode_Check(b) || PyBytes_Check(a) || PyBytes_Check(b))) {
-    const long long count = PyLong_Check(a)   ? PyLong_AsLongLong(a)
-                            : PyLong_Check(b) ? PyLong_AsLongLong(b)
-                                              : 0;
-    return count > 65536;
+    PyView number = PyLong_Check(a) ? a : b;
+    if (!PyLong_Check(number)) return false;
+    int overflow = 0;
+    return PyLong_AsLongLongAndOverflow(number, &overflow) > 65536 || overflow != 0;
   }
   return false;
 }
@@ -170,10 +170,12 @@ Outcome weak_binary_op(CaptureState& state, BinaryOperator op, const ValueRef& l
 Outcome repeat(CaptureState& state, const SequenceValue& sequence, const ValueRef& count) {
   PyRef number = state.force_constant(count);
   if (!number || !PyLong_Check(number.get())) return state.unknown_break(count);
-  const long long times = std::max<long long>(0, PyLong_AsLongLong(number.get()));
-  discard_error();
-  if (times * static_cast<long long>(sequence.items.size()) > 4096)
-    return scalar_math(state, "a sequence of more than 4096 items is built");
+  constexpr long long kMostItems = 4096;
+  int overflow = 0;
+  const long long times = std::max(0LL, PyLong_AsLongLongAndOverflow(number.get(), &overflow));
+  const auto items_each = static_cast<long long>(sequence.items.size());
+  if (overflow != 0 || (items_each > 0 && times > kMostItems / items_each))
+    return scalar_math(state, fmt::format("a sequence of more than {} items is built", kMostItems));
   std::vector<ValueRef> items;
   for (long long i = 0; i < times; ++i)
     items.insert(items.end(), sequence.items.begin(), sequence.items.end());

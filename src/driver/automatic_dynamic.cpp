@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cpython/numpy_api.h"
+#include "cpython/objects.h"
 
 namespace suture {
 namespace {
@@ -35,7 +36,7 @@ std::pair<std::string, std::string> symbol_for(const Guard& guard, const GuardTr
     int overflow = 0;
     const long long actual = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow) return {};
-    return {source, fmt::format("changed from {} to {}", PyLong_AsLongLong(guard.object.get()), actual)};
+    return {source, fmt::format("changed from {} to {}", short_repr(guard.object.get()), actual)};
   }
   return {};
 }

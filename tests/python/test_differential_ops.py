@@ -12,6 +12,8 @@ import suture
 from suture import _core
 from tests.support.oracle import check, frames_compiled
 
+
+WIDE = {"int32", "int64", "float32", "float64"}
 SETTINGS = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 TABLE = {op["name"]: op for op in _core.op_table()}
 ELEMENTWISE = [
@@ -32,7 +34,7 @@ def bound(op, result) -> int:
     return {4: 2 * op["ulp32"], 8: 2 * op["ulp64"]}.get(dtype.itemsize, 0) if dtype.kind == "f" else 0
 
 
-def expect_frames(compiled, function, arguments):
+def expect_frames(compiled, function, arguments, compiled_dtypes=WIDE):
     """One frame compiles, unless NumPy refuses the operands or answers in a dtype that kernels do not hold. Operands of
     one wide dtype that are not empty leave no reason for a break either."""
     with np.errstate(all="ignore"):
@@ -44,7 +46,7 @@ def expect_frames(compiled, function, arguments):
         return
     assert frames_compiled(compiled) >= 1, _core.status(compiled)["reason"]
     dtypes = {x.dtype.name for x in arguments}
-    if len(dtypes) == 1 and dtypes <= {"int32", "int64", "float32", "float64"} and all(x.size for x in arguments):
+    if len(dtypes) == 1 and dtypes <= compiled_dtypes and all(x.size for x in arguments):
         assert not suture.explain(compiled).break_reasons
 
 
@@ -70,7 +72,8 @@ def test_elementwise_op_equals_numpy(op):
             except Exception:
                 ulp = 0
         check(function, compiled, operands, ulp)
-        expect_frames(compiled, function, operands)
+        # Powers of ints that may raise and of exponents that stand still are calls of NumPy at a break.
+        expect_frames(compiled, function, operands, set() if op["name"] == "pow" else WIDE)
 
     run()
 

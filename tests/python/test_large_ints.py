@@ -155,6 +155,23 @@ def test_long_sums_of_quotients_are_bounded():
     compiled_over(f, [30, 31, 32, 33, 7])
 
 
+def test_a_large_int_between_small_ones():
+    def f(x, n):
+        return x + 1, n, x[n % 7]
+
+    compiled_over(f, [0, 0, 2**63, 1, -(2**70), 2, 3])
+
+
+def test_sequences_repeated_a_large_number_of_times():
+    def f(x, n):
+        return x + 1, [1.0] * n, (2,) * n, "ab" * n
+
+    compiled = suture.compile(f)
+    for n in (2, 3, 0, -4, 10**30, -(10**30), 2**62):
+        check(f, compiled, (X, n), calls=1)
+    assert frames_compiled(compiled) >= 1
+
+
 # --- random arithmetic --------------------------------------------------------------------------------------
 LEAVES = ["n", "m", "x.size", "n", "m", "3", "7", "2**40", "2**62", "-1", "10**19"]
 

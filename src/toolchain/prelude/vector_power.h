@@ -88,6 +88,12 @@ SUTURE_INLINE vd precise_power(vd base, vd exponent) {
   const vd rest = select(inside == product.hi, vfma(exponent, l.lo, product.lo), 0.0);
   return scaled_exponential<kExact>(exp_reduced<kExact, kWithRest>(inside, rest));
 }
+// For 0**-inf NumPy reports a division by zero where it has AVX-512, and nothing elsewhere. Reporting it makes
+// NumPy decide.
+static inline double reporting_pow(double x, double y) noexcept {
+  if (x == 0.0 && y == -__builtin_inf()) return 1.0 / opaque(__builtin_fabs(x));
+  return pow(x, y);
+}
 // e**(y log|x|) with the sign of an odd power. Zeros to a positive power and negative numbers to an integer
 // power are usual; what remains (infinities, NaN, 0**-1, the root of a negative number, huge exponents) goes
 // to the C library.
@@ -113,7 +119,7 @@ SUTURE_INLINE vd pow_of(vd x, vd y) {
   vi rare = lnot(usual);
   // The C library reports the underflow of every subnormal power, even when it is exact.
   if constexpr (P == kExact) rare = rare | ((magnitude < 0x1p-1022) & lnot(zero));
-  if (__builtin_expect(any(rare), 0)) result = patch2(result, x, y, rare, pow);
+  if (__builtin_expect(any(rare), 0)) result = patch2(result, x, y, rare, reporting_pow);
   return result;
 }
 

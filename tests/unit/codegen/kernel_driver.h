@@ -30,7 +30,7 @@ inline int64_t span_of(const std::vector<int64_t>& shape, const std::vector<int6
 inline std::vector<int64_t> evaluated(const std::vector<SymInt>& values,
                                       const std::vector<int64_t>& symbols) {
   std::vector<int64_t> numbers;
-  for (const SymInt& value : values) numbers.push_back(value.evaluate(symbols));
+  for (const SymInt& value : values) numbers.push_back(value.evaluate(symbols).value());
   return numbers;
 }
 
@@ -155,7 +155,7 @@ class KernelDriver {
         buffers.push_back(inputs[static_cast<size_t>(spec.input)].view);
       } else if (spec.kind == BufferSpec::Kind::kView) {
         BufferView view = buffers[static_cast<size_t>(spec.base)];
-        view.data = static_cast<std::byte*>(view.data) + spec.offset.evaluate(symbols) * itemsize(spec.dtype);
+        view.data = static_cast<std::byte*>(view.data) + spec.offset.evaluate(symbols).value() * itemsize(spec.dtype);
         view.shape = shape;
         view.strides = strides;
         for (int64_t& stride : view.strides) stride *= itemsize(spec.dtype);
