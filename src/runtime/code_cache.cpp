@@ -56,8 +56,7 @@ PyRef input_object(const CacheEntry& entry, RecipeId id, const FrameInput& input
                    const GuardScratch& scratch) {
   const Recipe& recipe = entry.recipes[static_cast<size_t>(id)];
   if (recipe.kind == Recipe::Kind::kConstant) return recipe.object;
-  if (recipe.kind == Recipe::Kind::kSymInt)
-    return symbolic_int(recipe.sym, scratch.symbols);
+  if (recipe.kind == Recipe::Kind::kSymInt) return symbolic_int(recipe.sym, scratch.symbols);
   const Source& source = entry.guards.set().sources[recipe.source];
   const bool argument = source.kind == SourceKind::kLocal;
   return PyRef::borrow(argument ? fetch_step(source, nullptr, input)

@@ -12,7 +12,6 @@ import suture
 from suture import _core
 from tests.support.oracle import check, frames_compiled
 
-
 WIDE = {"int32", "int64", "float32", "float64"}
 SETTINGS = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 TABLE = {op["name"]: op for op in _core.op_table()}
