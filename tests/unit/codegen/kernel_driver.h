@@ -155,7 +155,8 @@ class KernelDriver {
         buffers.push_back(inputs[static_cast<size_t>(spec.input)].view);
       } else if (spec.kind == BufferSpec::Kind::kView) {
         BufferView view = buffers[static_cast<size_t>(spec.base)];
-        view.data = static_cast<std::byte*>(view.data) + spec.offset.evaluate(symbols).value() * itemsize(spec.dtype);
+        view.data =
+            static_cast<std::byte*>(view.data) + spec.offset.evaluate(symbols).value() * itemsize(spec.dtype);
         view.shape = shape;
         view.strides = strides;
         for (int64_t& stride : view.strides) stride *= itemsize(spec.dtype);
