@@ -1,6 +1,8 @@
 #include "cpython/discard_error.h"
 
+#include <algorithm>
 #include <csignal>
+#include <vector>
 
 #include "cpython/py_ref.h"
 
@@ -28,25 +30,28 @@ PyRef handler_code(PyView getsignal, int number) noexcept {
                                                     : PyRef();
 }
 
-bool passes_through(PyView traceback, PyView code) noexcept {
-  PyRef step = PyRef::borrow(traceback);
-  while (step && step.get() != Py_None) {
-    if (attribute(attribute(step.get(), "tb_frame").get(), "f_code").get() == code) return true;
-    step = attribute(step.get(), "tb_next");
-  }
-  return false;
-}
-
-bool raised_by_signal_handler(PyView traceback) noexcept {
+std::vector<PyRef> handler_codes() {
+  std::vector<PyRef> codes;
   PyRef name = PyRef::steal(PyUnicode_FromString("_signal"));
   PyRef module = PyRef::steal(name ? PyImport_GetModule(name.get()) : nullptr);
   PyRef getsignal = attribute(module.get(), "getsignal");
-  for (int number = 1; getsignal && number < NSIG; ++number) {
-    PyRef code = handler_code(getsignal.get(), number);
-    if (code && passes_through(traceback, code.get())) return true;
-  }
+  for (int number = 1; getsignal && number < NSIG; ++number)
+    if (PyRef code = handler_code(getsignal.get(), number)) codes.push_back(std::move(code));
   PyErr_Clear();
-  return false;
+  return codes;
+}
+
+// The entry of a traceback at which a signal handler was running; empty when none was.
+PyRef entry_of_signal_handler(PyView traceback) {
+  const std::vector<PyRef> codes = traceback ? handler_codes() : std::vector<PyRef>();
+  PyRef step = PyRef::borrow(traceback);
+  while (!codes.empty() && step && step.get() != Py_None) {
+    PyRef code = attribute(attribute(step.get(), "tb_frame").get(), "f_code");
+    if (std::ranges::any_of(codes, [&](const PyRef& handler) { return handler.get() == code.get(); }))
+      return step;
+    step = attribute(step.get(), "tb_next");
+  }
+  return {};
 }
 
 int raise_from_loop(void*) { return raise_kept_error() ? -1 : 0; }
@@ -61,17 +66,14 @@ void arm() noexcept {
   PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), reinterpret_cast<PyObject*>(Py_TYPE(kept)));
 }
 
-bool ordinary(PyView type, PyView traceback) noexcept {
-  return PyErr_GivenExceptionMatches(type, PyExc_Exception) &&
-         (traceback == nullptr || !raised_by_signal_handler(traceback));
-}
+bool is_exception(PyView type) noexcept { return PyErr_GivenExceptionMatches(type, PyExc_Exception); }
 
 }  // namespace
 
 bool pending_error_is_ordinary() noexcept {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  const bool result = type == nullptr || ordinary(type, traceback);
+  const bool result = type == nullptr || (is_exception(type) && !entry_of_signal_handler(traceback));
   PyErr_Restore(type, value, traceback);
   return result;
 }
@@ -80,9 +82,12 @@ void discard_error() noexcept {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   if (type == nullptr) return;
-  if (!ordinary(type, traceback)) {
+  PyRef handler = entry_of_signal_handler(traceback);
+  if (handler || !is_exception(type)) {
     PyErr_NormalizeException(&type, &value, &traceback);
-    if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+    // The same exception may be raised and kept at every event of a compile: without the frames in between its
+    // traceback stays short. Those of the user are added while it leaves the compile.
+    PyException_SetTraceback(value, handler ? handler.get() : Py_None);
     Py_XSETREF(kept, Py_NewRef(value));
     arm();
   }
