@@ -214,13 +214,7 @@ Outcome enumerate_call(CaptureState& state, const CallArguments& args) {
 }
 
 Outcome reversed_call(CaptureState& state, const CallArguments& args) {
-  const ValueRef& value = args.positional[0];
-  if (!as_tuple_or_list(value) && !as_range(value) && !as_dict(value)) return ValueRef();
-  SUTURE_CAPTURE(items, all_items(state, value));
-  std::reverse(items.begin(), items.end());
-  auto iterator = iterator_of(Of::kItems, {});
-  iterator->remaining = std::move(items);
-  return ValueRef(iterator);
+  return make_reversed(state, args.positional[0]);
 }
 
 Outcome iter_call(CaptureState& state, const CallArguments& args) {

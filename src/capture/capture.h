@@ -34,10 +34,10 @@ struct SideEffect {
     kStoreAttr,    // target, name, value
     kStoreCell,    // target (a cell source), value
     kListAssign,   // target[:] = value (a list recipe)
-    kDictAssign,   // target.clear(); target.update(value)
-    kSetAssign,
+    kDictDelete,   // del target[key]
+    kDictStore,    // target[key] = value
   } kind = Kind::kStoreAttr;
-  RecipeId target = -1, value = -1;
+  RecipeId target = -1, key = -1, value = -1;
   std::string name;
 };
 

@@ -393,6 +393,13 @@ PyView plain_python_type(const Value& value) {
     case ValueKind::kList: return as_object(&PyList_Type);
     case ValueKind::kSet: return as_object(&PySet_Type);
     case ValueKind::kDict: return as_object(&PyDict_Type);
+    case ValueKind::kDictView:
+      switch (static_cast<const DictViewValue&>(value).part) {
+        case DictPart::kKeys: return as_object(&PyDictKeys_Type);
+        case DictPart::kValues: return as_object(&PyDictValues_Type);
+        case DictPart::kItems: return as_object(&PyDictItems_Type);
+      }
+      return nullptr;
     case ValueKind::kSlice: return as_object(&PySlice_Type);
     case ValueKind::kRange: return as_object(&PyRange_Type);
     case ValueKind::kFunction: return as_object(&PyFunction_Type);
@@ -424,13 +431,29 @@ std::string CaptureState::describe(const ValueRef& value) const {
   if (auto* function = as_function(value)) {
     return "`" + short_repr(function->function ? function->function.get() : function->code.get(), 60) + "`";
   }
-  static constexpr const char* kNames[] = {
-      "an array",        "an int",      "a constant",  "a tuple",
-      "a list",          "a set",       "a dict",      "a slice",
-      "a range",         "an iterator", "a function",  "a bound method",
-      "an array method", "a method",    "a partial",   "a context manager",
-      "super()",         "a cell",      "an instance", "an argument",
-      "nothing",         "a value"};
+  static constexpr const char* kNames[] = {"an array",
+                                           "an int",
+                                           "a constant",
+                                           "a tuple",
+                                           "a list",
+                                           "a set",
+                                           "a dict",
+                                           "a view of a dict",
+                                           "a slice",
+                                           "a range",
+                                           "an iterator",
+                                           "a function",
+                                           "a bound method",
+                                           "an array method",
+                                           "a method",
+                                           "a partial",
+                                           "a context manager",
+                                           "super()",
+                                           "a cell",
+                                           "an instance",
+                                           "an argument",
+                                           "nothing",
+                                           "a value"};
   return kNames[static_cast<size_t>(value->kind)];
 }
 

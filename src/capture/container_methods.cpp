@@ -116,34 +116,14 @@ Outcome list_remove(CaptureState& state, const ValueRef& self, const Items& args
 }
 
 // --- dict --------------------------------------------------------------------------------------------------
-// dict_keys and friends are views; a snapshot of them is enough for loops, and cannot be mistaken for a
-// tuple.
-ValueRef view_of(Items items, PyTypeObject& type) {
-  auto view = std::make_shared<SequenceValue>(ValueKind::kTuple, std::move(items));
-  view->type = PyRef::borrow(reinterpret_cast<PyObject*>(&type));
-  return view;
+Outcome dict_keys(CaptureState&, const ValueRef& self, const Items&) {
+  return std::make_shared<DictViewValue>(self, DictPart::kKeys);
 }
-
-Outcome dict_keys(CaptureState& state, const ValueRef& self, const Items&) {
-  state.guard_keys(*as_dict(self));
-  Items keys;
-  for (const auto& [key, value] : as_dict(self)->items) keys.push_back(state.literal(key));
-  return view_of(std::move(keys), PyDictKeys_Type);
+Outcome dict_values(CaptureState&, const ValueRef& self, const Items&) {
+  return std::make_shared<DictViewValue>(self, DictPart::kValues);
 }
-
-Outcome dict_values(CaptureState& state, const ValueRef& self, const Items&) {
-  SUTURE_CAPTURE_VOID(state.materialize(self));
-  Items values;
-  for (const auto& [key, value] : as_dict(self)->items) values.push_back(value);
-  return view_of(std::move(values), PyDictValues_Type);
-}
-
-Outcome dict_items(CaptureState& state, const ValueRef& self, const Items&) {
-  SUTURE_CAPTURE_VOID(state.materialize(self));
-  Items pairs;
-  for (const auto& [key, value] : as_dict(self)->items)
-    pairs.push_back(std::make_shared<SequenceValue>(ValueKind::kTuple, Items{state.literal(key), value}));
-  return view_of(std::move(pairs), PyDictItems_Type);
+Outcome dict_items(CaptureState&, const ValueRef& self, const Items&) {
+  return std::make_shared<DictViewValue>(self, DictPart::kItems);
 }
 
 Outcome dict_get(CaptureState& state, const ValueRef& self, const Items& args) {
@@ -188,7 +168,7 @@ Outcome dict_copy(CaptureState& state, const ValueRef& self, const Items&) {
 
 Outcome dict_clear(CaptureState& state, const ValueRef& self, const Items&) {
   touch(state, self);
-  as_dict(self)->items.clear();
+  while (!as_dict(self)->items.empty()) dict_erase(*as_dict(self), as_dict(self)->items.size() - 1);
   return state.none();
 }
 

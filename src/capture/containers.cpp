@@ -114,9 +114,13 @@ Outcome constant_item(CaptureState& state, const ValueRef& container, const Valu
 
 void touch(CaptureState& state, const ValueRef& container) {
   if (container->source == kNoSource) return;
-  // Everything is read before the first change: positions in the value and in the object still agree.
-  (void)state.materialize(container);
-  if (auto* dict = as_dict(container)) dict->mutated = true;
+  if (auto* dict = as_dict(container)) {
+    state.guard_keys(*dict);  // which keys are new, and their order, are facts from now on
+    dict->mutated = true;
+  } else {
+    // Everything is read before the first change: positions in the value and in the object still agree.
+    (void)state.materialize(container);
+  }
   if (auto* list = as_list(container)) list->mutated = true;
   state.mark_mutated(container);
 }
@@ -213,7 +217,7 @@ Captured<Unit> delete_item(CaptureState& state, const ValueRef& container, const
     SUTURE_CAPTURE(at, find_key(state, *dict, key.get()));
     if (at == std::string::npos) return would_raise(state, "KeyError: " + short_repr(key.get()));
     touch(state, container);
-    dict->items.erase(dict->items.begin() + static_cast<long>(at));
+    dict_erase(*dict, at);
     return Unit{};
   }
   return state.make_break(BreakReason::kUnsupportedMutation,
@@ -223,11 +227,24 @@ Captured<Unit> delete_item(CaptureState& state, const ValueRef& container, const
 Captured<Unit> dict_store(CaptureState& state, DictValue& dict, PyView key, const ValueRef& value) {
   SUTURE_CAPTURE(at, find_key(state, dict, key));
   if (at == std::string::npos) {
+    ++dict.changes;
     dict.items.emplace_back(PyRef::borrow(key), value);
-  } else {
-    dict.items[at].second = value;
+    dict.stored.push_back(PyRef::borrow(key));
+    return Unit{};
   }
+  dict.items[at].second = value;
+  const auto is_it = [&](const PyRef& stored) { return stored.get() == dict.items[at].first.get(); };
+  if (std::none_of(dict.stored.begin(), dict.stored.end(), is_it))
+    dict.stored.push_back(dict.items[at].first);
   return Unit{};
+}
+
+void dict_erase(DictValue& dict, size_t at) {
+  ++dict.changes;
+  const PyRef key = dict.items[at].first;
+  std::erase_if(dict.stored, [&](const PyRef& stored) { return stored.get() == key.get(); });
+  dict.removed.push_back(key);
+  dict.items.erase(dict.items.begin() + static_cast<long>(at));
 }
 
 Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const ValueRef& other,
@@ -249,11 +266,25 @@ Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const Value
 }
 
 Captured<Unit> list_extend(CaptureState& state, const ValueRef& list, const ValueRef& iterable) {
-  SUTURE_CAPTURE(items, all_items(state, iterable));
   touch(state, list);
-  auto& into = as_list(list)->items;
-  into.insert(into.end(), items.begin(), items.end());
-  return Unit{};
+  // Sequences are read as a whole first; what any other iterable gives is in the list before it is asked again,
+  // and it may be asked for items of this list.
+  if (as_tuple_or_list(iterable)) {
+    SUTURE_CAPTURE(items, all_items(state, iterable));
+    auto& into = as_list(list)->items;
+    into.insert(into.end(), items.begin(), items.end());
+    return Unit{};
+  }
+  SUTURE_CAPTURE(value, make_iterator(state, iterable));
+  auto& iterator = static_cast<IteratorValue&>(*value);
+  if (auto left = items_left(state, iterator); left && *left > kMostItems)
+    return state.make_break(BreakReason::kLoopTooLong, {std::to_string(*left), std::to_string(kMostItems)});
+  while (static_cast<int64_t>(as_list(list)->items.size()) <= kMostItems) {
+    SUTURE_CAPTURE(item, next_item(state, iterator));
+    if (!item) return Unit{};
+    as_list(list)->items.push_back(std::move(item));
+  }
+  return state.make_break(BreakReason::kLoopTooLong, {"more", std::to_string(kMostItems)});
 }
 
 namespace {
@@ -275,6 +306,7 @@ Captured<SymInt> length_of(CaptureState& state, const ValueRef& value) {
     case ValueKind::kList:
     case ValueKind::kSet:
       return SymInt(static_cast<int64_t>(static_cast<SequenceValue&>(*value).items.size()));
+    case ValueKind::kDictView: return length_of(state, as_dict_view(value)->dict);
     case ValueKind::kDict:
       state.guard_keys(*as_dict(value));
       return SymInt(static_cast<int64_t>(as_dict(value)->items.size()));

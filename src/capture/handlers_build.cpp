@@ -40,6 +40,7 @@ Flow SymbolicInterpreter::is_operator(const Instruction& instruction) {
 Flow SymbolicInterpreter::contains_operator(const Instruction& instruction) {
   ValueRef container = pop();
   ValueRef item = pop();
+  if (auto* view = as_dict_view(container); view && view->part == DictPart::kKeys) container = view->dict;
   SUTURE_CAPTURE(found, contains(state_, container, item));
   push(state_.boolean(found != (instruction.arg == 1)));
   return Flow();

@@ -12,7 +12,6 @@ namespace suture {
 namespace {
 
 using Of = IteratorValue::Of;
-constexpr int64_t kMostItems = 4096;  // of one list or tuple built during capture
 
 std::shared_ptr<IteratorValue> iterator_of(Of of, ValueRef subject) {
   auto iterator = std::make_shared<IteratorValue>();
@@ -54,11 +53,26 @@ Outcome array_iterator(CaptureState& state, const ValueRef& array) {
   return iterator_over(std::move(items));
 }
 
-Outcome dict_iterator(CaptureState& state, DictValue& dict) {
+ValueRef dict_iterator(CaptureState& state, const ValueRef& subject, DictPart part) {
+  DictValue& dict = *as_dict(subject);
   state.guard_keys(dict);
-  std::vector<ValueRef> keys;
-  for (const auto& [key, value] : dict.items) keys.push_back(state.literal(key));
-  return iterator_over(std::move(keys));
+  auto iterator = iterator_of(Of::kDict, subject);
+  iterator->part = part;
+  iterator->size = dict.items.size();
+  iterator->changes = dict.changes;
+  return iterator;
+}
+
+// The order is the one of a real set with these items.
+Outcome set_iterator(CaptureState& state, const ValueRef& subject) {
+  PyRef set = state.python_constant(subject);
+  if (!set) return state.unknown_break(subject);
+  SUTURE_CAPTURE(value, constant_iterator(state, set.get()));
+  auto& iterator = static_cast<IteratorValue&>(*value);
+  iterator.of = Of::kSet;
+  iterator.subject = subject;
+  iterator.size = iterator.remaining.size();
+  return value;
 }
 
 }  // namespace
@@ -69,13 +83,11 @@ Outcome make_iterator(CaptureState& state, const ValueRef& iterable) {
     case ValueKind::kTuple:
     case ValueKind::kList: return ValueRef(iterator_of(Of::kList, iterable));
     case ValueKind::kRange: return ValueRef(iterator_of(Of::kRange, iterable));
-    case ValueKind::kDict: return dict_iterator(state, *as_dict(iterable));
+    case ValueKind::kDict: return dict_iterator(state, iterable, DictPart::kKeys);
+    case ValueKind::kDictView:
+      return dict_iterator(state, as_dict_view(iterable)->dict, as_dict_view(iterable)->part);
     case ValueKind::kArray: return array_iterator(state, iterable);
-    case ValueKind::kSet: {
-      PyRef set = state.python_constant(iterable);
-      if (!set) return state.unknown_break(iterable);
-      return constant_iterator(state, set.get());
-    }
+    case ValueKind::kSet: return set_iterator(state, iterable);
     case ValueKind::kConstant: {
       PyView o = as_constant(iterable)->object.get();
       if (!is_plain_immutable(o)) return state.unknown_break(iterable);
@@ -93,7 +105,54 @@ Outcome make_iterator(CaptureState& state, const ValueRef& iterable) {
   }
 }
 
+Outcome make_reversed(CaptureState& state, const ValueRef& iterable) {
+  if (as_range(iterable)) {
+    SUTURE_CAPTURE(items, all_items(state, iterable));
+    std::reverse(items.begin(), items.end());
+    return iterator_over(std::move(items));
+  }
+  const bool known = as_tuple_or_list(iterable) || as_dict(iterable) || as_dict_view(iterable);
+  if (!known) return ValueRef();
+  SUTURE_CAPTURE(value, make_iterator(state, iterable));
+  auto& iterator = static_cast<IteratorValue&>(*value);
+  iterator.reversed = true;
+  if (iterator.of == Of::kList) iterator.size = as_tuple_or_list(iterator.subject)->items.size();
+  return value;
+}
+
 namespace {
+
+Outcome next_of_list(CaptureState& state, IteratorValue& it) {
+  auto& sequence = *as_tuple_or_list(it.subject);
+  if (it.reversed && it.next >= it.size) return ValueRef();
+  const size_t at = it.reversed ? it.size - 1 - it.next : it.next;
+  if (at >= sequence.items.size()) return ValueRef();
+  ++it.next;
+  return state.item(sequence, at);
+}
+
+// CPython looks at the size first, also behind the last item.
+Outcome next_of_dict(CaptureState& state, IteratorValue& it) {
+  DictValue& dict = *as_dict(it.subject);
+  if (dict.items.size() != it.size)
+    return state.make_break(BreakReason::kWouldRaise, {"dictionary changed size during iteration"});
+  if (dict.changes != it.changes)
+    return state.make_break(BreakReason::kWouldRaise, {"dictionary keys changed during iteration"});
+  if (it.next >= it.size) return ValueRef();
+  const size_t at = it.reversed ? it.size - 1 - it.next : it.next;
+  ++it.next;
+  if (it.part == DictPart::kKeys) return state.literal(dict.items[at].first);
+  SUTURE_CAPTURE(value, state.item(dict, at));
+  if (it.part == DictPart::kValues) return value;
+  return std::make_shared<SequenceValue>(ValueKind::kTuple,
+                                         std::vector<ValueRef>{state.literal(dict.items[at].first), value});
+}
+
+Outcome next_of_set(CaptureState& state, IteratorValue& it) {
+  if (as_set(it.subject)->items.size() != it.size)
+    return state.make_break(BreakReason::kWouldRaise, {"Set changed size during iteration"});
+  return it.next < it.size ? it.remaining[it.next++] : ValueRef();
+}
 
 Outcome next_of_range(CaptureState& state, IteratorValue& iterator) {
   auto* range = as_range(iterator.subject);
@@ -133,11 +192,9 @@ Outcome next_of_filter(CaptureState& state, IteratorValue& iterator) {
 Outcome pull(CaptureState& state, IteratorValue& it) {
   switch (it.of) {
     case Of::kItems: return it.next < it.remaining.size() ? it.remaining[it.next++] : ValueRef();
-    case Of::kList: {
-      auto& sequence = *as_tuple_or_list(it.subject);
-      if (it.next >= sequence.items.size()) return ValueRef();
-      return state.item(sequence, it.next++);
-    }
+    case Of::kList: return next_of_list(state, it);
+    case Of::kDict: return next_of_dict(state, it);
+    case Of::kSet: return next_of_set(state, it);
     case Of::kRange: return next_of_range(state, it);
     case Of::kZip:
     case Of::kMap: {
@@ -174,7 +231,10 @@ std::optional<int64_t> items_left(CaptureState& state, const IteratorValue& it) 
   if (it.exhausted) return 0;
   switch (it.of) {
     case Of::kItems: return static_cast<int64_t>(it.remaining.size()) - next;
+    case Of::kDict:
+    case Of::kSet: return static_cast<int64_t>(it.size) - next;
     case Of::kList:
+      if (it.reversed) return static_cast<int64_t>(it.size) - next;
       return std::max<int64_t>(0, static_cast<int64_t>(as_tuple_or_list(it.subject)->items.size()) - next);
     case Of::kRange: {
       auto* range = as_range(it.subject);
@@ -199,7 +259,7 @@ std::optional<int64_t> items_left(CaptureState& state, const IteratorValue& it) 
 }
 
 Captured<std::vector<ValueRef>> all_items(CaptureState& state, const ValueRef& iterable) {
-  if (as_tuple_or_list(iterable) || as_dict(iterable)) SUTURE_CAPTURE_VOID(state.materialize(iterable));
+  if (as_tuple_or_list(iterable)) SUTURE_CAPTURE_VOID(state.materialize(iterable));
   SUTURE_CAPTURE(value, make_iterator(state, iterable));
   auto& iterator = static_cast<IteratorValue&>(*value);
   if (auto left = items_left(state, iterator); left && *left > kMostItems)

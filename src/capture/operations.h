@@ -38,6 +38,7 @@ Captured<Unit> set_item(CaptureState& state, const ValueRef& container, const Va
 Captured<Unit> delete_item(CaptureState& state, const ValueRef& container, const ValueRef& index);
 Captured<SymInt> length_of(CaptureState& state, const ValueRef& value);
 Captured<Unit> dict_store(CaptureState& state, DictValue& dict, PyView key, const ValueRef& value);
+void dict_erase(DictValue& dict, size_t at);
 Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const ValueRef& other,
                           bool refuse_duplicates);
 Captured<Unit> list_extend(CaptureState& state, const ValueRef& list, const ValueRef& iterable);
@@ -47,8 +48,10 @@ Outcome call_builtin_method(CaptureState& state, const ValueRef& self, const std
 void touch(CaptureState& state, const ValueRef& container);  // remembers a write to an existing container
 
 // --- iteration (iteration.cpp) ---
+constexpr int64_t kMostItems = 4096;  // of one list or tuple built during capture
 Outcome make_iterator(CaptureState& state, const ValueRef& iterable);
-Outcome next_item(CaptureState& state, IteratorValue& iterator);  // null value: exhausted
+Outcome make_reversed(CaptureState& state, const ValueRef& iterable);  // null value: left to Python
+Outcome next_item(CaptureState& state, IteratorValue& iterator);       // null value: exhausted
 Captured<std::vector<ValueRef>> all_items(CaptureState& state, const ValueRef& iterable);
 // How many items are left, when that is known without pulling them.
 std::optional<int64_t> items_left(CaptureState& state, const IteratorValue& iterator);

@@ -18,6 +18,7 @@ void count_uses(OutputWriter& writer) {
   for (RecipeId id : capture.input_recipes) writer.count_use(id);
   for (const SideEffect& effect : capture.side_effects) {
     writer.count_use(effect.target);
+    writer.count_use(effect.key);
     writer.count_use(effect.value);
   }
   writer.count_use(capture.end.value);

@@ -17,21 +17,6 @@ Status store_slice(OutputWriter& writer, const SideEffect& effect) {
   return ok_status();
 }
 
-Status call_method(OutputWriter& writer, RecipeId object, const char* method, RecipeId argument) {
-  SUTURE_TRY_VOID(writer.push(object));
-  writer.code().emit(Opcode::LOAD_METHOD, writer.code().name(method));
-  if (argument >= 0) SUTURE_TRY_VOID(writer.push(argument));
-  writer.code().call(argument >= 0 ? 1 : 0);
-  writer.code().emit(Opcode::POP_TOP);
-  return ok_status();
-}
-
-// target.clear(); target.update(value)
-Status refill(OutputWriter& writer, const SideEffect& effect) {
-  SUTURE_TRY_VOID(call_method(writer, effect.target, "clear", -1));
-  return call_method(writer, effect.target, "update", effect.value);
-}
-
 Status store_cell(OutputWriter& writer, const SideEffect& effect) {
   SUTURE_TRY_VOID(writer.push(effect.value));
   const Recipe& target = writer.recipe(effect.target);
@@ -60,8 +45,17 @@ Status emit_one(OutputWriter& writer, const SideEffect& effect) {
       return ok_status();
     case Kind::kStoreCell: return store_cell(writer, effect);
     case Kind::kListAssign: return store_slice(writer, effect);
-    case Kind::kDictAssign:
-    case Kind::kSetAssign: return refill(writer, effect);
+    case Kind::kDictDelete:
+      SUTURE_TRY_VOID(writer.push(effect.target));
+      SUTURE_TRY_VOID(writer.push(effect.key));
+      code.emit(Opcode::DELETE_SUBSCR);
+      return ok_status();
+    case Kind::kDictStore:
+      SUTURE_TRY_VOID(writer.push(effect.value));
+      SUTURE_TRY_VOID(writer.push(effect.target));
+      SUTURE_TRY_VOID(writer.push(effect.key));
+      code.emit(Opcode::STORE_SUBSCR);
+      return ok_status();
   }
   return Error::internal("output", "unknown side effect");
 }
@@ -72,6 +66,23 @@ bool needs_value_of_target(const OutputWriter& writer, const SideEffect& effect)
   return effect.kind != Kind::kStoreCell || writer.recipe(effect.target).kind != Recipe::Kind::kSource;
 }
 
+bool makes_iterator(const Recipe& recipe, const OutputWriter& writer) {
+  if (recipe.kind == Recipe::Kind::kIterator) return true;
+  if (recipe.kind != Recipe::Kind::kCall || recipe.children.empty()) return false;
+  const PyRef& callable = writer.recipe(recipe.children[0]).object;
+  return callable && PyType_Check(callable.get()) &&
+         reinterpret_cast<PyTypeObject*>(callable.get())->tp_iternext != nullptr;
+}
+
+// An iterator is made behind the effects: iter() may run code of the user's, and an iterator over a dict knows
+// the dict as it was then.
+Status hold_for_later(OutputWriter& writer, RecipeId id) {
+  if (writer.is_unbound(id)) return ok_status();
+  if (!makes_iterator(writer.recipe(id), writer)) return writer.hold(id);
+  for (RecipeId child : writer.recipe(id).children) SUTURE_TRY_VOID(hold_for_later(writer, child));
+  return ok_status();
+}
+
 }  // namespace
 
 Status emit_side_effects(OutputWriter& writer) {
@@ -79,13 +90,12 @@ Status emit_side_effects(OutputWriter& writer) {
   if (capture.side_effects.empty()) return ok_status();
   for (const SideEffect& effect : capture.side_effects) {
     if (needs_value_of_target(writer, effect)) SUTURE_TRY_VOID(writer.hold(effect.target));
+    if (effect.key >= 0) SUTURE_TRY_VOID(writer.hold(effect.key));
     SUTURE_TRY_VOID(writer.hold(effect.value));
   }
-  if (!writer.is_unbound(capture.end.value)) SUTURE_TRY_VOID(writer.hold(capture.end.value));
-  for (RecipeId id : capture.end.stack) SUTURE_TRY_VOID(writer.hold(id));
-  for (const auto& [local, id] : capture.end.locals) {
-    if (!writer.is_unbound(id)) SUTURE_TRY_VOID(writer.hold(id));
-  }
+  SUTURE_TRY_VOID(hold_for_later(writer, capture.end.value));
+  for (RecipeId id : capture.end.stack) SUTURE_TRY_VOID(hold_for_later(writer, id));
+  for (const auto& [local, id] : capture.end.locals) SUTURE_TRY_VOID(hold_for_later(writer, id));
   for (const SideEffect& effect : capture.side_effects) SUTURE_TRY_VOID(emit_one(writer, effect));
   return ok_status();
 }

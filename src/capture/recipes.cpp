@@ -147,7 +147,10 @@ std::optional<RecipeId> RecipeWriter::iterator(const ValueRef& value) {
   };
   switch (it.of) {
     case Of::kItems: return children(std::move(recipe), {rest(it.remaining)});
+    case Of::kDict:
+    case Of::kSet: return iterator_of_members(it);
     case Of::kList:
+      if (it.reversed) return reversed_list(it);
       if (it.next == 0 && !it.exhausted) return children(std::move(recipe), {it.subject});
       if (as_list(it.subject)) return fail("an iterator over a list is half consumed");
       if (!is_value(state_.materialize(it.subject)))
@@ -172,6 +175,47 @@ std::optional<RecipeId> RecipeWriter::iterator(const ValueRef& value) {
   return children(std::move(recipe), parts);
 }
 
+// reversed(subject)
+std::optional<RecipeId> RecipeWriter::reversed(const ValueRef& subject) {
+  Recipe recipe;
+  recipe.kind = Recipe::Kind::kCall;
+  return children(std::move(recipe),
+                  {state_.constant(PyRef::borrow(module_object("builtins", "reversed"))), subject});
+}
+
+std::optional<RecipeId> RecipeWriter::reversed_list(const IteratorValue& it) {
+  const bool fresh = it.next == 0 && !it.exhausted && it.size == as_tuple_or_list(it.subject)->items.size();
+  if (!fresh) return fail("an iterator over a reversed list is half consumed");
+  return reversed(it.subject);
+}
+
+// An iterator knows what its dict or set was when it was made: it can be made again only while that is so.
+std::optional<RecipeId> RecipeWriter::iterator_of_members(const IteratorValue& it) {
+  Recipe recipe;
+  recipe.kind = Recipe::Kind::kIterator;
+  if (it.exhausted)
+    return children(std::move(recipe),
+                    {std::make_shared<SequenceValue>(ValueKind::kTuple, std::vector<ValueRef>())});
+  const DictValue* dict = as_dict(it.subject);
+  const bool same = dict ? dict->changes == it.changes : as_set(it.subject)->items.size() == it.size;
+  if (it.next > 0 || !same) return fail("an iterator over a dict or set is half consumed, or that changed");
+  ValueRef subject = it.subject;
+  if (it.part != DictPart::kKeys) subject = std::make_shared<DictViewValue>(it.subject, it.part);
+  return it.reversed ? reversed(subject) : children(std::move(recipe), {subject});
+}
+
+std::optional<RecipeId> RecipeWriter::dict_view(const DictViewValue& view) {
+  static constexpr const char* kMethods[] = {"keys", "values", "items"};
+  Recipe method, call;
+  method.kind = Recipe::Kind::kAttribute;
+  method.name = kMethods[static_cast<size_t>(view.part)];
+  const auto bound = children(std::move(method), {view.dict});
+  if (!bound) return std::nullopt;
+  call.kind = Recipe::Kind::kCall;
+  call.children.push_back(*bound);
+  return add(std::move(call));
+}
+
 std::optional<RecipeId> RecipeWriter::write_contents(const ValueRef& container) {
   if (!is_value(state_.materialize(container))) return fail("a container holds values that are not captured");
   Recipe recipe;
@@ -186,9 +230,7 @@ std::optional<RecipeId> RecipeWriter::write_contents(const ValueRef& container) 
     return add(std::move(recipe));
   }
   auto& sequence = static_cast<SequenceValue&>(*container);
-  if (sequence.type) {  // a namedtuple; the views of a dict cannot be made without their dict
-    if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(sequence.type.get()), &PyTuple_Type))
-      return fail("a " + type_name(sequence.type.get()) + " made here");
+  if (sequence.type) {  // a namedtuple
     recipe.kind = Recipe::Kind::kCall;
     std::vector<ValueRef> parts = {state_.constant(sequence.type)};
     parts.insert(parts.end(), sequence.items.begin(), sequence.items.end());
@@ -214,6 +256,7 @@ std::optional<RecipeId> RecipeWriter::write_new(const ValueRef& value) {
     case ValueKind::kList:
     case ValueKind::kSet:
     case ValueKind::kDict: return write_contents(value);
+    case ValueKind::kDictView: return dict_view(*as_dict_view(value));
     case ValueKind::kSlice: {
       auto& slice = static_cast<SliceValue&>(*value);
       recipe.kind = Recipe::Kind::kSlice;

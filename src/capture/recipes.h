@@ -22,10 +22,12 @@ class RecipeWriter {
   RecipeWriter(CaptureState& state, Capture& out) : state_(state), out_(out) {}
 
   std::optional<RecipeId> write(const ValueRef& value);
-  // The present items of a changed list or dict, as a new container.
+  // The present items of a changed list, as a new container.
   std::optional<RecipeId> write_contents(const ValueRef& container);
   RecipeId source(SourceId source);
+  RecipeId constant(PyView object);
   const std::string& failure() const { return failure_; }
+  std::optional<RecipeId> fail(std::string why);  // the first one is the failure
 
  private:
   std::optional<RecipeId> write_new(const ValueRef& value);
@@ -35,9 +37,11 @@ class RecipeWriter {
   std::optional<RecipeId> iterator(const ValueRef& value);
   std::optional<RecipeId> method(const ValueRef& self, const std::string& name);
   std::optional<RecipeId> cell(const ValueRef& value);
-  std::optional<RecipeId> fail(std::string why);
+  std::optional<RecipeId> reversed(const ValueRef& subject);
+  std::optional<RecipeId> reversed_list(const IteratorValue& it);
+  std::optional<RecipeId> iterator_of_members(const IteratorValue& it);
+  std::optional<RecipeId> dict_view(const DictViewValue& view);
   RecipeId add(Recipe recipe);
-  RecipeId constant(PyView object);
 
   CaptureState& state_;
   Capture& out_;

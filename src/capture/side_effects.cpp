@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cpython/numpy_api.h"
+#include "cpython/objects.h"
 
 namespace suture {
 namespace {
@@ -22,6 +23,27 @@ bool add_effect(Capture& out, SideEffect::Kind kind, RecipeId target, std::optio
   return true;
 }
 
+// What the dict lost, then what it got: a key that was deleted and stored again has moved to the end. Other
+// entries are left alone, and nobody sees the dict without them.
+bool write_dict_changes(RecipeWriter& writer, const DictValue& dict, RecipeId target, Capture& out) {
+  PyRef deleted = PyRef::steal(PySet_New(nullptr));
+  for (const PyRef& key : dict.removed) {
+    const bool was_there = PyDict_Contains(dict.object.get(), key.get()) == 1;
+    if (!was_there || PySet_Contains(deleted.get(), key.get()) != 0) continue;
+    PySet_Add(deleted.get(), key.get());
+    SideEffect effect{SideEffect::Kind::kDictDelete, target, writer.constant(key.get())};
+    out.side_effects.push_back(std::move(effect));
+  }
+  for (const auto& [key, value] : dict.items) {
+    const auto is_it = [&k = key](const PyRef& stored) { return stored.get() == k.get(); };
+    if (std::none_of(dict.stored.begin(), dict.stored.end(), is_it)) continue;
+    const auto id = writer.write(value);
+    if (!id) return false;
+    out.side_effects.push_back({SideEffect::Kind::kDictStore, target, writer.constant(key.get()), *id});
+  }
+  return true;
+}
+
 bool write_mutated(RecipeWriter& writer, const ValueRef& value, Capture& out) {
   using Kind = SideEffect::Kind;
   const RecipeId target = writer.source(value->source);
@@ -32,10 +54,8 @@ bool write_mutated(RecipeWriter& writer, const ValueRef& value, Capture& out) {
   }
   if (auto* cell = as_cell(value))
     return add_effect(out, Kind::kStoreCell, target, writer.write(cell->contents), "");
-  const Kind kind = as_list(value)   ? Kind::kListAssign
-                    : as_dict(value) ? Kind::kDictAssign
-                                     : Kind::kSetAssign;
-  return add_effect(out, kind, target, writer.write_contents(value), "");
+  if (auto* dict = as_dict(value)) return write_dict_changes(writer, *dict, target, out);
+  return add_effect(out, Kind::kListAssign, target, writer.write_contents(value), "");
 }
 
 void guard_pair(CaptureState& state, GuardKind kind, SourceId a, SourceId b) {
@@ -88,17 +108,63 @@ bool may_overlap_itself(PyView array) {
   return false;
 }
 
+// The variables of the frame are not another name for a dict that it looks at.
+void guard_against_globals(CaptureState& state) {
+  const auto is_written = [&](const ValueRef& dict) { return as_dict(dict)->mutated; };
+  for (const ValueRef& value : state.known_values()) {
+    if (!as_dict(value) || !(is_written(value) || !state.global_writes.empty())) continue;
+    const SourceId function = state.source(SourceKind::kFunction, kNoSource);
+    guard_pair(state, GuardKind::kNotSameObject, value->source,
+               state.source(SourceKind::kGlobalsOf, function));
+  }
+}
+
+// An instance whose attributes are looked at, and its own __dict__, of which one is written.
+bool dict_is_of_instance(const CaptureState& state) {
+  for (const ValueRef& dict : state.known_values()) {
+    if (!as_dict(dict)) continue;
+    for (const ValueRef& instance : state.known_values()) {
+      if (!as_instance(instance)) continue;
+      const bool written = as_dict(dict)->mutated || !as_instance(instance)->written.empty();
+      if (written && is_dict_of(as_dict(dict)->object.get(), as_instance(instance)->object.get()))
+        return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
+namespace {
+
+// A new iterator somewhere in the value.
+bool has_iterator(const Capture& out, RecipeId id) {
+  if (id < 0) return false;
+  const Recipe& recipe = out.recipes[static_cast<size_t>(id)];
+  return recipe.kind == Recipe::Kind::kIterator ||
+         std::any_of(recipe.children.begin(), recipe.children.end(),
+                     [&](RecipeId child) { return has_iterator(out, child); });
+}
+
+}  // namespace
+
+// Values are made before the first effect, and an iterator would not know the dict that an effect changes.
 bool write_side_effects(CaptureState& state, RecipeWriter& writer, Capture& out) {
+  const bool changes_dict = std::any_of(state.mutated.begin(), state.mutated.end(),
+                                        [](const ValueRef& value) { return as_dict(value) != nullptr; });
   for (const ValueRef& value : state.mutated)
     if (!write_mutated(writer, value, out)) return false;
   for (const auto& [name, value] : state.global_writes)
     if (!add_effect(out, SideEffect::Kind::kStoreGlobal, -1, writer.write(value), name)) return false;
+  for (const SideEffect& effect : out.side_effects)
+    if (changes_dict && has_iterator(out, effect.value))
+      return writer.fail("an iterator is stored while a dict changes").has_value();
   return true;
 }
 
 bool guard_side_effects(CaptureState& state) {
+  guard_against_globals(state);
+  if (dict_is_of_instance(state)) return false;
   for (const ValueRef& changed : state.mutated) {
     for (const ValueRef& other : state.known_values()) {
       if (other != changed && other->kind == changed->kind)

@@ -196,7 +196,9 @@ Outcome CaptureState::wrap_partial(PyView o, SourceId source) {
 Outcome CaptureState::wrap_container(PyView o, SourceId source) {
   guard_type(source, o);
   if (PyDict_CheckExact(o)) {
-    if (!has_plain_keys(o)) return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
+    const bool own_globals = o == function_globals(input.function);
+    if (!has_plain_keys(o) || own_globals || is_namespace(o))
+      return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
     auto dict = std::make_shared<DictValue>(source);
     dict->object = PyRef::borrow(o);
     PyObject *key = nullptr, *value = nullptr;

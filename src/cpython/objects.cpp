@@ -234,6 +234,21 @@ PyView function_builtins(PyView function) noexcept {
 }
 PyView cell_contents(PyView cell) noexcept { return PyCell_GET(cell); }
 
+bool is_dict_of(PyView dict, PyView instance) noexcept {
+  if (Py_TYPE(instance)->tp_dictoffset == 0) return false;
+  PyRef own = PyRef::steal(PyObject_GenericGetDict(instance, nullptr));
+  if (!own) discard_error();
+  return own.get() == dict;
+}
+
+bool is_namespace(PyView dict) noexcept {
+  static PyObject* const names[] = {PyUnicode_InternFromString("__builtins__"),
+                                    PyUnicode_InternFromString("__spec__")};
+  for (PyObject* name : names)
+    if (PyDict_GetItemWithError(dict, name) != nullptr) return true;
+  return false;
+}
+
 uint64_t dict_version(PyView dict) noexcept {
 #if PY_VERSION_HEX < 0x030D0000
   return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;

@@ -39,6 +39,7 @@ enum class ValueKind : uint8_t {
   kList,      // SequenceValue
   kSet,       // SequenceValue; items are constants
   kDict,      // DictValue
+  kDictView,  // DictViewValue: d.keys(), d.values(), d.items()
   kSlice,     // SliceValue
   kRange,     // RangeValue
   kIterator,  // IteratorValue
@@ -91,6 +92,9 @@ struct DictValue : Value {
   PyRef object;                                   // the existing dict that null items are read from
   bool keys_guarded = false;                      // kDictKeys was added: order and absence are facts
   bool mutated = false;
+  int64_t changes = 0;         // how often a key came or went: iterators that started before are broken then
+  std::vector<PyRef> stored;   // keys of `items` whose values were stored during capture
+  std::vector<PyRef> removed;  // keys deleted during capture
   explicit DictValue(SourceId source = kNoSource) : Value(ValueKind::kDict, source) {}
 };
 struct SliceValue : Value {
@@ -104,6 +108,15 @@ struct RangeValue : Value {
       : Value(ValueKind::kRange), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
 };
 
+// Looks into its dict when it is asked, as Python's views do.
+enum class DictPart : uint8_t { kKeys, kValues, kItems };
+struct DictViewValue : Value {
+  ValueRef dict;
+  DictPart part;
+  DictViewValue(ValueRef dict, DictPart part)
+      : Value(ValueKind::kDictView), dict(std::move(dict)), part(part) {}
+};
+
 struct Activation;  // symbolic_interpreter.h: an activation, here a suspended one
 
 // An iterator pulls its items when asked, as Python's do, so that loops that change what they iterate see the
@@ -111,7 +124,9 @@ struct Activation;  // symbolic_interpreter.h: an activation, here a suspended o
 struct IteratorValue : Value {
   enum class Of : uint8_t {
     kItems,      // `remaining` from `next` on
-    kList,       // subject[next], read live
+    kList,       // subject[next], read live; with `reversed` from item `size` - 1 down
+    kDict,       // `part` of subject, read live, as long as its keys are those of the start
+    kSet,        // `remaining`, as long as subject has `size` items
     kRange,      // start + next * step of subject
     kZip,        // one item of each child
     kEnumerate,  // (counter + next, item of child 0)
@@ -125,6 +140,10 @@ struct IteratorValue : Value {
   ValueRef subject;
   std::vector<ValueRef> children;
   SymInt counter = 0;
+  DictPart part = DictPart::kKeys;
+  bool reversed = false;
+  size_t size = 0;      // of subject when the iterator was made
+  int64_t changes = 0;  // of subject, a dict, then
   std::shared_ptr<Activation> frame;
   bool exhausted = false;
   IteratorValue() : Value(ValueKind::kIterator) {}
@@ -216,6 +235,9 @@ inline SequenceValue* as_list(const ValueRef& v) { return value_cast<SequenceVal
 inline SequenceValue* as_set(const ValueRef& v) { return value_cast<SequenceValue>(v, ValueKind::kSet); }
 inline SequenceValue* as_tuple_or_list(const ValueRef& v) { return as_tuple(v) ? as_tuple(v) : as_list(v); }
 inline DictValue* as_dict(const ValueRef& v) { return value_cast<DictValue>(v, ValueKind::kDict); }
+inline DictViewValue* as_dict_view(const ValueRef& v) {
+  return value_cast<DictViewValue>(v, ValueKind::kDictView);
+}
 inline RangeValue* as_range(const ValueRef& v) { return value_cast<RangeValue>(v, ValueKind::kRange); }
 inline FunctionValue* as_function(const ValueRef& v) {
   return value_cast<FunctionValue>(v, ValueKind::kFunction);

@@ -122,7 +122,7 @@ PyRef CaptureFixture::rebuild_new(const Recipe& recipe) {
 }
 
 void CaptureFixture::apply(const SideEffect& effect) {
-  PyRef value = rebuild(effect.value);
+  PyRef value = effect.value >= 0 ? rebuild(effect.value) : PyRef();
   PyRef target = effect.target >= 0 ? rebuild(effect.target) : PyRef();
   switch (effect.kind) {
     case SideEffect::Kind::kStoreGlobal:
@@ -134,9 +134,9 @@ void CaptureFixture::apply(const SideEffect& effect) {
     case SideEffect::Kind::kListAssign:
       PyList_SetSlice(target.get(), 0, PyList_GET_SIZE(target.get()), value.get());
       break;
-    case SideEffect::Kind::kDictAssign:
-      PyDict_Clear(target.get());
-      PyDict_Update(target.get(), value.get());
+    case SideEffect::Kind::kDictDelete: PyDict_DelItem(target.get(), rebuild(effect.key).get()); break;
+    case SideEffect::Kind::kDictStore:
+      PyDict_SetItem(target.get(), rebuild(effect.key).get(), value.get());
       break;
     case SideEffect::Kind::kStoreCell: {
       const int index =
@@ -144,7 +144,6 @@ void CaptureFixture::apply(const SideEffect& effect) {
       PyCell_Set(PyTuple_GetItem(PyFunction_GetClosure(called.get()), index), value.get());
       break;
     }
-    case SideEffect::Kind::kSetAssign: ADD_FAILURE() << "no set is ever assigned"; break;
   }
 }
 
@@ -160,7 +159,8 @@ PyRef CaptureFixture::replay() {
   if (!outputs_) return {};
   rebuilt_.assign(capture.recipes.size(), PyRef());
   PyRef value = rebuild(capture.end.value);
-  for (const SideEffect& effect : capture.side_effects) (void)rebuild(effect.value);
+  for (const SideEffect& effect : capture.side_effects)
+    if (effect.value >= 0) (void)rebuild(effect.value);
   for (const SideEffect& effect : capture.side_effects) apply(effect);
   return value;
 }

@@ -214,13 +214,16 @@ f = outer()
   const RecipeId l = b.argument("l"), d = b.argument("d"), box = b.argument("box");
   const RecipeId cell = b.source({SourceKind::kCell, kNoSource, 0, "free", {}, {}});
   const RecipeId fresh = b.plain(Recipe::Kind::kList, {b.integer(7)});
+  const RecipeId old_key = b.constant(PyRef::steal(PyUnicode_FromString("a")));
   const RecipeId key = b.constant(PyRef::steal(PyUnicode_FromString("b")));
   using Kind = SideEffect::Kind;
-  b.capture.side_effects = {{Kind::kStoreAttr, box, fresh, "items"},
-                            {Kind::kListAssign, l, b.plain(Recipe::Kind::kList, {b.integer(8), fresh}), ""},
-                            {Kind::kDictAssign, d, b.plain(Recipe::Kind::kDict, {key, b.integer(9)}), ""},
-                            {Kind::kStoreGlobal, -1, b.integer(10), "counter"},
-                            {Kind::kStoreCell, cell, b.integer(11), ""}};
+  b.capture.side_effects = {
+      {Kind::kStoreAttr, box, -1, fresh, "items"},
+      {Kind::kListAssign, l, -1, b.plain(Recipe::Kind::kList, {b.integer(8), fresh}), ""},
+      {Kind::kDictDelete, d, old_key, -1, ""},
+      {Kind::kDictStore, d, key, b.integer(9), ""},
+      {Kind::kStoreGlobal, -1, -1, b.integer(10), "counter"},
+      {Kind::kStoreCell, cell, -1, b.integer(11), ""}};
   // The value of the cell at ENTRY is returned, although the cell has been written by then.
   b.capture.end.value = b.plain(Recipe::Kind::kTuple, {cell, l});
   auto emitted = emit(b);
