@@ -12,6 +12,7 @@
 
 #include "cpython/call_binding.h"
 #include "cpython/discard_error.h"
+#include "cpython/hidden_frames.h"
 
 namespace suture {
 
@@ -55,18 +56,23 @@ PyObject* bind_and_call(JitCallableObject* self, const ParameterLayout& layout, 
   return PyObject_Vectorcall(self->function, arguments, flags, names);
 }
 
-PyObject* callable_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* names) {
-  JitCallableObject* self = as_callable(object);
-  if (self->state == nullptr || self->state->bypassed()) {
-    if (self->state) ++self->state->calls;
-    return PyObject_Vectorcall(self->function, arguments, flags, names);
-  }
+PyObject* call_state(JitCallableObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
   ++self->state->calls;
+  if (self->state->bypassed())
+    return PyObject_Vectorcall(self->function, arguments, flags, names);
   const ParameterLayout& layout = current_layout(self);
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (names == nullptr && count == layout.positional && layout.only_positional())
     return call_bound(self, {arguments, static_cast<size_t>(count)});
   return bind_and_call(self, layout, arguments, flags, names);
+}
+
+PyObject* callable_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* names) {
+  JitCallableObject* self = as_callable(object);
+  if (self->state == nullptr) return PyObject_Vectorcall(self->function, arguments, flags, names);
+  PyObject* result = call_state(self, arguments, flags, names);
+  if (result == nullptr && self->state != nullptr && self->state->hides_caller) hide_caller();
+  return result;
 }
 
 int callable_traverse(PyObject* object, visitproc visit, void* arg) {

@@ -34,6 +34,7 @@ class FrameState {  // what runtime/ keeps per callable; owned by the JitCallabl
   // Set by runtime/ when every call goes to the function itself: the callable then passes its arguments on
   // unbound.
   bool bypass = false;
+  bool hides_caller = false;        // an iteration function: see cpython/hidden_frames.h
   const bool* profiling = nullptr;  // while *profiling, calls are not bypassed: on_call keeps their time
   bool bypassed() const { return bypass && !(profiling && *profiling); }
   int64_t calls = 0;  // all calls, counted by the callable

@@ -164,6 +164,7 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
     return compile_frame(cache, input, *frame, *this);
   };
   auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id);
+  cache->hides_caller = frame->kind == FrameKind::kIteration;
   cache->profile_when(&profiling);
   cache->watch_calls_by(&call_watch);
   cache->disable_when(&disabled);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "cpython/call_binding.h"
+#include "cpython/hidden_frames.h"
 #include "cpython/objects.h"
 #include "cpython/tail_call.h"
 
@@ -240,8 +241,11 @@ void CodeCache::skip(std::string reason) {
 PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
   if (!entry.eager_reason.empty()) return run_eagerly(input);
   if (!entry.transformed) return run_graph(entry, input, scratch);
-  PyObject* result = finish_tail_call(call_with_bound(entry.transformed.get(), input.arguments));
-  return result == nullptr && needs_frame_rerun() ? run_eagerly(input) : result;
+  PyObject* result = call_with_bound(entry.transformed.get(), input.arguments);
+  if (result != nullptr) return finish_tail_call(result);
+  if (needs_frame_rerun()) return run_eagerly(input);
+  drop_hidden_frame();
+  return nullptr;
 }
 
 PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
