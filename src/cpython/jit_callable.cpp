@@ -1,7 +1,7 @@
 // The JitCallable type. See jit_callable.h.
 //
 // How a call goes
-//   vectorcall -> bypassed? the function with the same arguments
+//   vectorcall -> bypassed, or watched by a debugger or profiler? the function with the same arguments
 //              -> exactly the positional parameters given? they are the bound arguments, nothing is copied
 //              -> otherwise BoundArguments; when they do not fit, the function is called so that its
 //              TypeError is raised
@@ -13,6 +13,7 @@
 #include "cpython/call_binding.h"
 #include "cpython/discard_error.h"
 #include "cpython/hidden_frames.h"
+#include "cpython/tracing.h"
 
 namespace suture {
 
@@ -58,7 +59,7 @@ PyObject* bind_and_call(JitCallableObject* self, const ParameterLayout& layout, 
 
 PyObject* call_state(JitCallableObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
   ++self->state->calls;
-  if (self->state->bypassed())
+  if (self->state->bypassed() || is_watched())
     return PyObject_Vectorcall(self->function, arguments, flags, names);
   const ParameterLayout& layout = current_layout(self);
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
