@@ -56,10 +56,13 @@ Result<ResumeFunction> make_resume_function(const Function& original, int at,
   frame.begin(place, options.maybe_unbound);
   int parameter = 0;
   for (bool null : null_stack) {
-    if (null)
+    if (null) {
       frame.code().push_null();
-    else
-      frame.code().emit(Opcode::LOAD_FAST, parameter++);
+      continue;
+    }
+    frame.code().emit(Opcode::LOAD_FAST, parameter);
+    frame.code().emit(Opcode::DELETE_FAST,
+                      parameter++);  // no variable of the user's: only the stack holds it
   }
   if (!starts_there) frame.code().jump(Opcode::JUMP_FORWARD, frame.label(at));
   frame.copy_kept([](int) { return -1; }, [](int) { return std::nullopt; }, 0);

@@ -52,7 +52,8 @@ struct FrameEnd {
   RecipeId value = -1;
   int at = -1;                     // instruction index
   std::vector<RecipeId> stack;     // bottom to top, before instruction `at`
-  std::map<int, RecipeId> locals;  // live locals: localsplus index -> recipe
+  std::map<int, RecipeId> locals;  // live and kept locals: localsplus index -> recipe
+  std::set<int> kept;              // those that nothing reads: the user's variable keeps an object alive
   std::optional<Break> reason;     // kBreak, kLoop, kSkip
 };
 
@@ -71,6 +72,7 @@ struct Capture {
   // When NumPy would warn or raise in the graph, Python has to run the whole frame: handlers, side effects or
   // functions of other files must see it happen where it happens.
   bool needs_rerun = false;
+  bool owns_arguments = false;  // from the options
   FrameEnd end;
   int attempts = 1;
 };
@@ -103,6 +105,7 @@ struct CaptureOptions {
   DynamicPlan dynamic;
   CaptureLimits limits;
   CaptureObserver* observer = nullptr;  // null: nobody watches
+  bool owns_arguments = false;          // a resume function: no caller keeps its arguments alive
 };
 
 // Runs capture with restarts. Never fails for user reasons: those end in FrameEnd::kBreak or kSkip.

@@ -6,12 +6,17 @@
 //   instruction unless it cannot change. So a break inside an expression, with NULLs of half-made calls
 //   below, needs nothing special. An instruction inside an exception region is covered by a region of ours
 //   whose handler goes on in a resume function that starts at the user's handler.
+// Lifetimes
+//   While the instruction runs, an object is alive when a variable of the user's, or the instruction, holds it:
+//   slots that nothing needs are emptied before it, and so are the arguments of a tail call.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "bytecode/analysis.h"
 #include "capture/output_ends.h"
+#include "cpython/tail_call.h"
 
 namespace suture {
 namespace {
@@ -52,6 +57,7 @@ class BreakEmitter {
     SUTURE_TRY_VOID(make_plans());
     SUTURE_TRY_VOID(hold_plans());
     SUTURE_TRY_VOID(push_operands_and_locals());
+    drop_dead_values();
     run_group();
     if (next_) SUTURE_TRY_VOID(emit_continuation(*next_, results(group_.use.pushes)));
     if (jump_) {
@@ -203,6 +209,41 @@ class BreakEmitter {
       writer_.code().emit(Opcode::MAKE_CELL, local);
   }
 
+  std::set<int> slots_needed() const {
+    std::set<int> needed;
+    const auto need = [&](const Item& item) {
+      if (item.kind == Item::Kind::kRecipe) needed.insert(writer_.slot_of(item.id));
+      if (item.kind == Item::Kind::kSlot) needed.insert(item.id);
+    };
+    const auto need_all = [&](const ContinuationPlan& plan) {
+      if (plan.returned) return need(*plan.returned);
+      for (const Item& item : plan.arguments) need(item);
+    };
+    for (const auto& [local, id] : end_.locals)  // bound while the instruction runs
+      if (!writer_.is_unbound(id)) needed.insert(writer_.slot_of(id));
+    if (next_) need_all(*next_);
+    if (jump_) need_all(*jump_);
+    if (handler_) need_all(handler_->plan);
+    return needed;
+  }
+
+  // No variable of the user's holds these any more, so the instruction must not find them alive.
+  void drop_dead_values() {
+    const std::set<int> needed = slots_needed();
+    bool arguments = false;
+    for (int slot : writer_.filled_slots()) {
+      const bool parameter = slot < writer_.code().header().arg_count;
+      if (needed.contains(slot) || (parameter && !writer_.capture().owns_arguments)) continue;
+      writer_.code().emit(Opcode::DELETE_FAST, slot);
+      arguments |= parameter;
+    }
+    if (!arguments) return;
+    writer_.code().push_null();
+    writer_.push_object(tail_argument_releaser(), "__release_arguments");
+    writer_.code().call(0);
+    writer_.code().emit(Opcode::POP_TOP);
+  }
+
   void run_group() {
     CodeBuilder& code = writer_.code();
     code.set_position(last());
@@ -295,7 +336,8 @@ Result<HandlerTail> plan_handler(OutputWriter& writer, Continuations& continuati
 Status emit_handler(OutputWriter& writer, Continuations& continuations, const HandlerTail& handler) {
   writer.code().bind(handler.label);
   writer.store(handler.exception_slot);
-  return continuations.emit(handler.plan);
+  // The traceback of the exception holds this frame: the frame must not hold the exception.
+  return continuations.emit(handler.plan, handler.exception_slot);
 }
 
 Status emit_break(OutputWriter& writer, Continuations& continuations) {

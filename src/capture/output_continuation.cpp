@@ -74,6 +74,13 @@ bool Continuations::step(Walk& walk, bool loads) const {
       walk.stack.pop_back();
       ++walk.at;
       return true;
+    case Opcode::DELETE_FAST: {
+      const auto found = walk.locals.find(i.arg);
+      if (found == walk.locals.end() || found->second.maybe_unbound) return false;
+      walk.locals.erase(found);
+      ++walk.at;
+      return true;
+    }
     case Opcode::LOAD_FAST: {
       const auto found = walk.locals.find(i.arg);
       if (!loads || found == walk.locals.end() || found->second.maybe_unbound) return false;
@@ -97,6 +104,21 @@ std::optional<Item> Continuations::returned_at_once(Walk walk) const {
     if (!step(walk, true)) return std::nullopt;
   }
   return std::nullopt;
+}
+
+// What a variable keeps alive although nothing reads it: see FrameEnd::kept. Results of Python's work are
+// objects of which nothing is known.
+bool Continuations::is_kept(int local, const Item& item) const {
+  if (writer_.original().code.local_kinds[static_cast<size_t>(local)] != kLocalPlain) return false;
+  if (item.kind == Item::Kind::kSlot) return !item.maybe_unbound;
+  if (item.kind != Item::Kind::kRecipe) return false;
+  const Capture& capture = writer_.capture();
+  const auto found = capture.end.locals.find(local);
+  if (found != capture.end.locals.end() && found->second == item.id && capture.end.kept.contains(local))
+    return true;
+  const Recipe& recipe = writer_.recipe(item.id);
+  return capture.owns_arguments && recipe.kind == Recipe::Kind::kSource &&
+         capture.guards.sources[recipe.source].kind == SourceKind::kLocal;
 }
 
 // A cell that came into this frame as a cell has to be handed on; without it the rest would write into
@@ -129,7 +151,7 @@ Result<ContinuationPlan> Continuations::plan(int target, std::vector<Item> stack
   std::vector<int> parameters;
   ResumeOptions options;
   for (const auto& [local, item] : walk.locals) {
-    if (!live_[static_cast<size_t>(walk.at)][static_cast<size_t>(local)]) continue;
+    if (!live_[static_cast<size_t>(walk.at)][static_cast<size_t>(local)] && !is_kept(local, item)) continue;
     parameters.push_back(local);
     plan.arguments.push_back(item);
     if (item.is_cell) options.passed_cells.push_back(local);
@@ -176,7 +198,7 @@ Status Continuations::push(const Item& item) {
   return ok_status();
 }
 
-Status Continuations::emit(const ContinuationPlan& plan) {
+Status Continuations::emit(const ContinuationPlan& plan, int emptied) {
   CodeBuilder& code = writer_.code();
   if (plan.returned) {
     SUTURE_TRY_VOID(push(*plan.returned));
@@ -186,6 +208,7 @@ Status Continuations::emit(const ContinuationPlan& plan) {
     for (const Item& argument : plan.arguments) SUTURE_TRY_VOID(push(argument));
     code.emit(Opcode::BUILD_TUPLE, static_cast<int>(plan.arguments.size()) + 2);
   }
+  if (emptied >= 0) code.emit(Opcode::DELETE_FAST, emptied);
   code.emit(Opcode::RETURN_VALUE);
   return ok_status();
 }

@@ -49,7 +49,8 @@ class Continuations {
   // Locals without an entry are unbound. Cell variables: the cell itself (is_cell) or the contents.
   Result<ContinuationPlan> plan(int target, std::vector<Item> stack, std::map<int, Item> locals);
   Status hold(const ContinuationPlan& plan);
-  Status emit(const ContinuationPlan& plan);
+  // `emptied`: a slot that this frame does not keep while the continuation runs, or -1.
+  Status emit(const ContinuationPlan& plan, int emptied = -1);
   Status push(const Item& item);
 
   // Wraps a continuation function; its name goes to names().
@@ -67,6 +68,7 @@ class Continuations {
   };
   bool step(Walk& walk, bool loads) const;
   std::optional<Item> returned_at_once(Walk walk) const;
+  bool is_kept(int local, const Item& item) const;
   Status check_cells(const Walk& walk) const;
 
   OutputWriter& writer_;

@@ -95,6 +95,12 @@ class LoopEmitter {
   void choose_locals() {
     before_ = local_items(writer_, continuations_);
     inside_ = before_;
+    // A variable that the loop binds anew does not hold its old object afterwards.
+    for (size_t i = 0; i < loop_.contains.size(); ++i) {
+      const Instruction& step = original_.instructions[i];
+      const bool binds = step.opcode == Opcode::STORE_FAST || step.opcode == Opcode::DELETE_FAST;
+      if (loop_.contains[i] && binds && end_.kept.contains(step.arg)) inside_.erase(step.arg);
+    }
     for (int local : iteration_.locals_out) {
       writer_.overwrite(local);
       inside_[local] = {Item::Kind::kSlot, local, false,

@@ -81,6 +81,25 @@ int OutputWriter::new_temporary(const std::string& name) {
   return static_cast<int>(slots_.size()) - 1;
 }
 
+int OutputWriter::slot_of(RecipeId id) const {
+  if (auto found = held_.find(id); found != held_.end()) return found->second;
+  const Recipe& r = recipe(id);
+  if (r.kind == Recipe::Kind::kGraphOutput) return graph_outputs_.at(r.index);
+  if (r.kind != Recipe::Kind::kSource) return -1;
+  const Source& source = capture_.guards.sources[r.source];
+  return source.kind == SourceKind::kLocal ? source.index : -1;
+}
+
+std::vector<int> OutputWriter::filled_slots() const {
+  std::vector<int> filled;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const int slot = static_cast<int>(i);
+    const bool plain = slots_[i].kind == kLocalPlain && !overwritten_.contains(slot);
+    if (plain && (slots_[i].parameter || stored_.contains(slot))) filled.push_back(slot);
+  }
+  return filled;
+}
+
 int OutputWriter::free_slot(int closure_index) const {
   for (size_t i = 0; i < original().code.local_kinds.size(); ++i) {
     if (original().code.local_kinds[i] & kLocalFree && closure_index-- == 0) return static_cast<int>(i);

@@ -39,7 +39,10 @@ class OutputWriter {
   // Slots.
   int new_temporary(const std::string& name);
   void load(int slot) { code_.emit(Opcode::LOAD_FAST, slot); }
-  void store(int slot) { code_.emit(Opcode::STORE_FAST, slot); }
+  void store(int slot) {
+    code_.emit(Opcode::STORE_FAST, slot);
+    stored_.insert(slot);
+  }
   void use_as_cell(int local) { cells_used_.insert(local); }
   int free_slot(int closure_index) const;  // slot of a free variable of the original
 
@@ -60,6 +63,11 @@ class OutputWriter {
     overwritten_.insert(local);
   }  // its slot will change: sources in it must be held first
   bool is_cell_object(RecipeId id) const;  // the recipe's value is the cell of a cell variable
+  // The slot that push(id) loads, or -1.
+  int slot_of(RecipeId id) const;
+  // Slots with a value at this place of straight code, but for cells and slots that instructions of the original
+  // use: parameters, then what was stored.
+  std::vector<int> filled_slots() const;
   bool is_unbound(RecipeId id) const { return id < 0 || recipe(id).kind == Recipe::Kind::kUnbound; }
 
   Status push_source(SourceId id);
@@ -109,7 +117,7 @@ class OutputWriter {
   std::vector<int> uses_;
   std::map<RecipeId, int> held_;
   std::map<int, int> graph_outputs_;
-  std::set<int> overwritten_, cells_used_;
+  std::set<int> overwritten_, cells_used_, stored_;
   std::set<RecipeId> building_;  // a recipe that needs itself cannot be built
 };
 

@@ -202,6 +202,7 @@ class FrameTracer {
     guard_shapes();
     capture.call_sites = state_.call_sites();
     capture.needs_rerun = needs_rerun(capture);
+    capture.owns_arguments = state_.options.owns_arguments;
     capture.graph = std::move(state_.graph);
     capture.guards = std::move(state_.guards);
     return capture;
@@ -236,7 +237,31 @@ class FrameTracer {
       if (!id) return false;
       end.locals[static_cast<int>(i)] = *id;
     }
+    keep_bound_objects(writer, end, live);
     return true;
+  }
+
+  // A variable that nothing reads any more still keeps its object alive, with what happens when the object dies.
+  void keep_bound_objects(RecipeWriter& writer, FrameEnd& end, const std::vector<bool>& live) {
+    for (size_t i = 0; i < live.size(); ++i) {
+      if (live[i] || function().code.local_kinds[i] != kLocalPlain || !is_kept(frame_.locals[i])) continue;
+      end.locals[static_cast<int>(i)] = *writer.write(frame_.locals[i]);
+      end.kept.insert(static_cast<int>(i));
+    }
+  }
+
+  // Arguments that only this frame holds, and results that leave the graph anyway. Everything else is held by
+  // what it was read from, or was never an object.
+  bool is_kept(const ValueRef& value) const {
+    if (!value) return false;
+    if (value->source != kNoSource) {
+      const Source& source = state_.guards.sources[value->source];
+      return state_.options.owns_arguments && source.kind == SourceKind::kLocal &&
+             dies_visibly(state_.input.arguments[static_cast<size_t>(source.index)]);
+    }
+    const auto& outputs = state_.graph.outputs;
+    return as_array(value) &&
+           std::find(outputs.begin(), outputs.end(), as_array(value)->node) != outputs.end();
   }
 
   SourceId placeholder_source(NodeId node) const { return state_.placeholder_sources.at(node); }

@@ -234,6 +234,13 @@ PyView function_builtins(PyView function) noexcept {
 }
 PyView cell_contents(PyView cell) noexcept { return PyCell_GET(cell); }
 
+bool dies_visibly(PyView object) noexcept {
+  const bool plain = object == Py_None || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+                     PyBool_Check(object) || PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+                     PyBytes_CheckExact(object) || PyRange_Check(object) || PySlice_Check(object);
+  return !plain && !PyModule_Check(object) && !PyType_Check(object) && !PyCFunction_Check(object);
+}
+
 bool is_dict_of(PyView dict, PyView instance) noexcept {
   if (Py_TYPE(instance)->tp_dictoffset == 0) return false;
   PyRef own = PyRef::steal(PyObject_GenericGetDict(instance, nullptr));

@@ -42,6 +42,8 @@ PyView cell_contents(PyView cell) noexcept;  // null when empty
 // A number that no two states of any dict share, so that an equal number means an unchanged dict. 0 (no such
 // number) from CPython 3.13 on.
 uint64_t dict_version(PyView dict) noexcept;
+// False for objects whose end nobody can notice: numbers, texts, and what lives as long as its module.
+bool dies_visibly(PyView object) noexcept;
 bool is_dict_of(PyView dict, PyView instance) noexcept;  // `dict` is instance.__dict__
 // A namespace of code: globals of functions, __dict__ of modules. Such dicts have other names in Python code.
 bool is_namespace(PyView dict) noexcept;

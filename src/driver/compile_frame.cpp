@@ -161,6 +161,7 @@ Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& fra
   CaptureWatch watch(ctx);
   CaptureOptions options = capture_options(input, frame, ctx, compiler.marks);
   options.observer = watch.observer();
+  options.owns_arguments = frame.kind == FrameKind::kResume;
   SUTURE_TRY(capture, trace_frame(input, options));
   capturing.stop();
   ctx.id.attempt = capture.attempts - 1;

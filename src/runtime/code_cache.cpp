@@ -126,6 +126,7 @@ class CodeCache::Running {
  public:
   std::unique_ptr<GuardScratch> scratch;
   bool compiled = false;
+  bool is_tail_call = false;
 };
 
 CodeCache::CodeCache(CompileFn compile, int frame_id) : compile_(std::move(compile)), frame_id_(frame_id) {}
@@ -143,6 +144,7 @@ PyObject* CodeCache::on_call(PyView function, std::span<PyObject* const> bound) 
 
 PyObject* CodeCache::run_call(PyView function, std::span<PyObject* const> bound) {
   Running running(*this);
+  running.is_tail_call = starts_as_tail_call(function);
   return dispatch({function, bound}, running);
 }
 
@@ -168,7 +170,7 @@ PyObject* CodeCache::dispatch(const FrameInput& input, Running& running) {
   if (CacheEntry* entry = find(input, *running.scratch)) {
     ++entry->hits;
     ++counters_.hits;
-    return run(*entry, input, *running.scratch);
+    return run(*entry, input, running);
   }
   if (skip_reason_ || compiling_) return run_eagerly(input);
   return compile_and_run(input, running);
@@ -212,7 +214,7 @@ PyObject* CodeCache::compile_and_run(const FrameInput& input, Running& running) 
   // calls.
   if (entry == nullptr || !entry->guards.matches(input, *running.scratch)) return run_eagerly(input);
   ++entry->hits;
-  return run(*entry, input, *running.scratch);
+  return run(*entry, input, running);
 }
 
 CacheEntry* CodeCache::install(std::unique_ptr<CacheEntry> entry) {
@@ -238,11 +240,11 @@ void CodeCache::skip(std::string reason) {
   bypass = entries_.empty();
 }
 
-PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
+PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, Running& running) {
   if (!entry.eager_reason.empty()) return run_eagerly(input);
-  if (!entry.transformed) return run_graph(entry, input, scratch);
+  if (!entry.transformed) return run_graph(entry, input, *running.scratch);
   PyObject* result = call_with_bound(entry.transformed.get(), input.arguments);
-  if (result != nullptr) return finish_tail_call(result);
+  if (result != nullptr) return running.is_tail_call ? result : finish_tail_call(result);
   if (needs_frame_rerun()) return run_eagerly(input);
   drop_hidden_frame();
   return nullptr;

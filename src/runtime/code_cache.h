@@ -98,7 +98,7 @@ class CodeCache : public FrameState {
   PyObject* compile_and_run(const FrameInput& input, Running& running);
   CacheEntry* install(std::unique_ptr<CacheEntry> entry);
   void skip(std::string reason);
-  PyObject* run(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch);
+  PyObject* run(CacheEntry& entry, const FrameInput& input, Running& running);
   PyObject* run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch);
   void drop_entries();
   void start_anew_after_new_code(PyView function);
