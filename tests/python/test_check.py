@@ -232,6 +232,19 @@ except ValueError: pass
     assert done.returncode == 1 and row["compared"] == 1
 
 
+def test_a_child_that_the_program_forks_leaves_the_results_to_its_parent(run_python, write_program):
+    source = """
+import os
+@suture.compile
+def f(x): return x * 2
+child = os.fork()
+if child: os.waitpid(child, 0)
+f(np.ones(3) if child else np.zeros(5))
+"""
+    (row,), found, done = accuracy(run_python, write_program, source)
+    assert (row["compared"], row["other_inputs"], found) == (1, 0, []), done.stderr
+
+
 def test_calls_with_other_arguments_are_not_compared(run_python, write_program):
     source = """
 @suture.compile

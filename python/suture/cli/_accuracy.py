@@ -8,9 +8,10 @@ earlier result differed is not counted again. Only outermost calls are seen, so 
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,10 +46,18 @@ def _digests(values: list[tuple[str, Any]]) -> list[str]:
     return [_digest(value) for _, value in values]
 
 
+class Key(NamedTuple):
+    """A function, the same one in both runs."""
+
+    function: str
+    file: str
+    line: int
+
+
 class _Call:
     """One call: its arguments before, then what it gives: the result, and the arguments that it changed."""
 
-    def __init__(self, owner: Watch, key: str, number: int, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, owner: Watch, key: Key, number: int, arguments: tuple[Any, ...]) -> None:
         self._owner, self._key, self._number = owner, key, number
         self._arguments = [leaf for i, value in enumerate(arguments) for leaf in leaves(value, f"argument {i}")]
         self.before = _digests(self._arguments)
@@ -65,23 +74,23 @@ class Watch:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.calls: dict[str, int] = {}
+        self.calls: dict[Key, int] = {}
 
     def __call__(self, function: Any, arguments: tuple[Any, ...]) -> _Call | None:
         code = function.__code__
-        key = f"{function.__qualname__}\n{code.co_filename}\n{code.co_firstlineno}"
+        key = Key(function.__qualname__, code.co_filename, code.co_firstlineno)
         number = self.calls.get(key, 0)
         self.calls[key] = number + 1
         return _Call(self, key, number, arguments) if self.wanted(key, number) else None
 
-    def path(self, key: str, number: int) -> Path:
-        name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+    def path(self, key: Key, number: int) -> Path:
+        name = hashlib.sha256(repr(key).encode()).hexdigest()
         return self.directory / f"{name}_{number}.pickle"
 
-    def wanted(self, key: str, number: int) -> bool:
+    def wanted(self, key: Key, number: int) -> bool:
         raise NotImplementedError
 
-    def take(self, key: str, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
+    def take(self, key: Key, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
         raise NotImplementedError
 
 
@@ -91,11 +100,13 @@ class Recorder(Watch):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self._left = MEGABYTES << 20
+        self._process = os.getpid()
 
-    def wanted(self, key: str, number: int) -> bool:
-        return number < CALLS and self._left > 0
+    def wanted(self, key: Key, number: int) -> bool:
+        # A forked child makes calls of the same numbers; the run under NumPy tells those of its own process only.
+        return number < CALLS and self._left > 0 and os.getpid() == self._process
 
-    def take(self, key: str, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
+    def take(self, key: Key, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
         data = pickle.dumps((before, given), protocol=pickle.HIGHEST_PROTOCOL)
         self._left -= len(data)
         self.path(key, number).write_bytes(data)
@@ -106,12 +117,12 @@ class Comparer(Watch):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
-        self._rows: dict[str, dict[str, Any]] = {}
+        self._rows: dict[Key, dict[str, Any]] = {}
 
-    def wanted(self, key: str, number: int) -> bool:
+    def wanted(self, key: Key, number: int) -> bool:
         return self.path(key, number).exists()
 
-    def take(self, key: str, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
+    def take(self, key: Key, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
         # Written by this command's own first run, into a directory of the user alone.
         recorded_before, recorded = pickle.loads(self.path(key, number).read_bytes())
         row = self._rows.setdefault(key, self._new_row(key))
@@ -121,12 +132,9 @@ class Comparer(Watch):
         row["compared"] += 1
         _compare(row, number, given, recorded)
 
-    def _new_row(self, key: str) -> dict[str, Any]:
-        function, file, line = key.split("\n")
+    def _new_row(self, key: Key) -> dict[str, Any]:
         return {
-            "function": function,
-            "file": file,
-            "line": int(line),
+            **key._asdict(),
             "compared": 0,
             "other_inputs": 0,
             "ulp": 0.0,

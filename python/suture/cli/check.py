@@ -1,6 +1,6 @@
-"""suture check FILE: the clinic. Runs the program here, watches it, and prints findings in the order breaks, recompiles,
-kernels. With --compare the program runs a second time, in a child process with SUTURE_DISABLE=1, for the times and the results
-under NumPy.
+"""suture check FILE: the clinic. Runs the program here, watches it, and prints findings in the order of
+src/toolbox/clinic/stations.def. With --compare the program runs a second time, in a child process with SUTURE_DISABLE=1, for
+the times and the results under NumPy.
 """
 
 from __future__ import annotations
@@ -8,9 +8,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +59,7 @@ class Command:
             say(f"suture check: {problem}")
             return USAGE
         args = program_args(arguments)
-        # A program that changes the directory or forks must not take the results away.
-        with tempfile.TemporaryDirectory(prefix="suture_check-") as results:
+        with _results_directory() as results:
             watch = None
             if arguments.compare:
                 from suture.cli._accuracy import Recorder
@@ -76,6 +78,17 @@ class Command:
 
             print_report(report, text())
         return report["exit_code"]
+
+
+@contextmanager
+def _results_directory() -> Iterator[str]:
+    """Private, and removed by the process that made it: a child that the program forks ends through here, too."""
+    path, owner = tempfile.mkdtemp(prefix="suture_check-"), os.getpid()
+    try:
+        yield path
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _facts(arguments: argparse.Namespace, outcome: Outcome) -> dict[str, Any]:
