@@ -125,8 +125,8 @@ def profile(enable: bool) -> None:
 # --- options ------------------------------------------------------------------------------------------------------------
 
 def option_table() -> list[tuple[str, str, str, str, str, str, str]]:
-    """(name, type, default text, environment variable, allowed values, doc) per line of options.def. Allowed values are in
-    words; "": every value of the type."""
+    """(name, type, default text, environment variable, allowed values, doc, scope) per line of options.def. Allowed values
+    are in words; "": every value of the type. Scope: function | process | output."""
 
 def get_option(name: str) -> str: ...
 def set_option(name: str, text: str) -> None:
@@ -165,7 +165,7 @@ def break_table() -> list[tuple[str, str, str, str, str, str, str]]:
     severity)"""
 
 def guard_table() -> list[tuple[str, str, str, str]]:
-    """(name, check, sentence)"""
+    """(name, check, failure sentence, action that stops the recompile), with their placeholders"""
 
 def pass_table() -> list[tuple[str, bool, str]]:
     """(name, required, doc) in pipeline order"""

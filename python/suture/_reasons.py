@@ -78,10 +78,11 @@ def _other_pages() -> list[dict[str, Any]]:
             "type": type_,
             "default": default,
             "environment": env,
+            "scope": scope,
             "allowed": allowed,
             "what": doc,
         }
-        for name, type_, default, env, allowed, doc, _ in _core.option_table()
+        for name, type_, default, env, allowed, doc, scope in _core.option_table()
     ]
     return pages
 

@@ -8,7 +8,7 @@
 #include "capture/graph_break.h"
 #include "cpython/code_object.h"
 #include "driver/options.h"
-#include "guard/guard.h"
+#include "guard/guard_text.h"
 #include "ops/op_info.h"
 #include "passes/pass_runner.h"
 #include "trace/event.h"
@@ -104,7 +104,8 @@ nb::list break_table() {
 nb::list guard_table() {
   nb::list table;
 #define SUTURE_GUARD(id, name, check, subject, expected, actual, action, ...) \
-  table.append(nb::make_tuple(name, check, subject ". expected " expected ", actual " actual, action));
+  table.append(                                                               \
+      nb::make_tuple(name, check, GuardFailure{subject, expected, actual, action}.sentence(), action));
 #include "guard/guards.def"
   return table;
 }

@@ -16,9 +16,9 @@
 
 namespace suture {
 
-// `call_sites` (per node, or empty) give the frames of inlined functions. `bindings` say which input carries each symbol. `user_globals` is the dict of the function the graph came
-// from; its
-// __name__ and warning registry are used, nothing else. May be null.
+// `call_sites` (per node, or empty) give the frames of inlined functions. `bindings` say which input carries each symbol.
+// `user_globals` is the dict of the function the graph came from; its __name__ and warning registry are used, nothing
+// else. May be null.
 Result<PyRef> make_replay(const Graph& graph, std::span<const CallSites> call_sites,
                           std::span<const NativeGraph::InputBinding> bindings, PyView user_globals);
 

@@ -157,8 +157,8 @@ PyObject* CodeCache::watched_call(std::shared_ptr<CallWatch> watch, PyView funct
   PyObject* result = run_call(function, bound);
   inside = false;
   if (!session) return result;
-  PyObject *type = nullptr, *value = nullptr,
-           *traceback = nullptr;  // the user's exception comes out unchanged
+  // The user's exception comes out unchanged, whatever the watch does.
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   watch->end(session.get(), result, type);
   PyErr_Restore(type, value, traceback);

@@ -107,7 +107,7 @@ std::vector<Finding> examine_accuracy(const RunFacts& facts);
 std::vector<FunctionRow> function_rows(const Explanation& run, const RunFacts& facts);
 
 Report examine(const Explanation& run, RunFacts facts);
-// Schema suture.check/1: DESIGN section 2 plus severity, evidence, functions, kernels and times.
+// Schema suture.check/1.
 std::string report_json(const Report& report, const SourceLine& source_line);
 
 }  // namespace suture::toolbox
