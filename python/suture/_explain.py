@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from suture import _core, _toolbox
@@ -20,9 +21,19 @@ from suture._events import source_line
 
 def explain(fn: Callable[..., Any], **settings: Any) -> Any:
     """See the module text. `settings` are those of suture.compile, for the run (for example dynamic=True)."""
-    if _core.is_compiled(fn) and not settings:
-        return Explanation.of(fn)
-    return _Explainer(fn, settings)
+    function, receiver = _without_binding(fn)
+    if not _core.is_compiled(function):
+        return _Explainer(fn, settings)
+    explanation = Explanation.of(function)
+    explanation._receiver = receiver
+    return explanation._fresh_run(settings) if settings else explanation
+
+
+def _without_binding(fn: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What a method or a staticmethod or classmethod object is made of, and the arguments it puts before those of a call."""
+    if isinstance(fn, MethodType):
+        return fn.__func__, (fn.__self__,)
+    return (fn.__func__ if isinstance(fn, (staticmethod, classmethod)) else fn), ()
 
 
 class _Explainer:
@@ -59,6 +70,7 @@ class Explanation:
         self._lines = lines
         self._status = json.dumps(status) if status else ""
         self._compiled = compiled
+        self._receiver: tuple[Any, ...] = ()  # of a bound method
         self._data: dict[str, Any] = json.loads(_toolbox.explain_json(lines, self._status, source_line))
 
     @classmethod
@@ -70,7 +82,12 @@ class Explanation:
         """A fresh run of the same function with the same settings."""
         if self._compiled is None:
             raise TypeError("this explanation was made from records and has no function to run")
-        return _Explainer(_core.wrapped(self._compiled), _fresh_settings(self._compiled))(*args, **kwargs)
+        return self._fresh_run({})(*args, **kwargs)
+
+    def _fresh_run(self, changes: dict[str, Any]) -> _Explainer:
+        function = _core.wrapped(self._compiled)
+        settings = _fresh_settings(self._compiled) | changes
+        return _Explainer(MethodType(function, *self._receiver) if self._receiver else function, settings)
 
     @property
     def graphs(self) -> list[dict[str, Any]]:

@@ -28,12 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def suture_explain() -> Callable[..., Any]:
     """suture_explain(fn, *args, **kwargs) -> suture.Explanation of a fresh run."""
-    from suture import _core
     from suture._explain import Explanation, explain
 
     def run(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
         made = explain(fn)
-        if _core.is_compiled(fn) and not args and not kwargs:
+        if isinstance(made, Explanation) and not args and not kwargs:
             return made
         return made(*args, **kwargs)
 
