@@ -124,12 +124,14 @@ Flow SymbolicInterpreter::send(const Instruction& instruction) {
   ValueRef sent = pop();
   ValueRef top = peek(1);
   if (top->kind != ValueKind::kIterator) return state_.unknown_break(top);
-  SUTURE_CAPTURE(item, next_item(state_, static_cast<IteratorValue&>(*top)));
+  auto& iterator = static_cast<IteratorValue&>(*top);
+  const bool ended_before = iterator.exhausted;
+  SUTURE_CAPTURE(item, next_item(state_, iterator));
   if (item) {
     push(std::move(item));
     return Flow();
   }
-  peek(1) = state_.none();
+  peek(1) = iterator.returned && !ended_before ? iterator.returned : state_.none();
   return Flow::jump(instruction.target);
 }
 
@@ -146,7 +148,10 @@ Outcome resume_generator(CaptureState& state, IteratorValue& generator) {
   }
   state.active.pop_back();
   state.set_place(call_site);
-  if (flow.kind == Flow::Kind::kReturn) return ValueRef();
+  if (flow.kind == Flow::Kind::kReturn) {
+    generator.returned = std::move(flow.value);
+    return ValueRef();
+  }
   return flow.value;
 }
 

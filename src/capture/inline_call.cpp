@@ -142,7 +142,10 @@ Outcome inline_call(CaptureState& state, FunctionValue& function, const CallArgu
   SUTURE_CAPTURE_VOID(state.resolve_function(function));
   SUTURE_CAPTURE(decoded, state.decode(function.code.get()));
   const CodeView& code = decoded->function.code;
-  if (code.flags & (kCoroutine | kAsyncGenerator))
+  // A generator that is left before its end runs its `finally` and `except GeneratorExit` when it is closed, and
+  // capture does not see that moment.
+  const bool acts_when_closed = (code.flags & kGeneratorFlag) && !decoded->function.exception_regions.empty();
+  if ((code.flags & (kCoroutine | kAsyncGenerator)) || acts_when_closed)
     return state.make_break(BreakReason::kGenerator, {"`" + code.qualname + "`"});
   if (is_active(state, function.code.get()) || function.code.get() == function_code(state.input.function))
     return state.make_break(BreakReason::kRecursion, {"`" + code.qualname + "`"});

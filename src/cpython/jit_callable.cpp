@@ -175,8 +175,26 @@ PyMemberDef members[] = {
     {},
 };
 
+// A class makes class methods of plain functions with these names; of this object, because it is told its name.
+PyObject* callable_set_name(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "__set_name__ takes a class and a name");
+    return nullptr;
+  }
+  PyObject *owner = arguments[0], *name = arguments[1];
+  const bool implicit =
+      PyUnicode_Check(name) && (PyUnicode_CompareWithASCIIString(name, "__init_subclass__") == 0 ||
+                                PyUnicode_CompareWithASCIIString(name, "__class_getitem__") == 0);
+  if (implicit) {
+    PyRef method = PyRef::steal(PyClassMethod_New(self));
+    if (!method || PyObject_SetAttr(owner, name, method.get()) < 0) return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
     {"status", callable_status, METH_NOARGS, "What was compiled, and how often it was used"},
+    {"__set_name__", reinterpret_cast<PyCFunction>(callable_set_name), METH_FASTCALL, nullptr},
     {"reset", callable_reset, METH_NOARGS, "Forgets the compiled entries of this function"},
     {"__reduce__", callable_reduce, METH_NOARGS, nullptr},
     {"__copy__", return_self, METH_NOARGS, nullptr},
@@ -185,7 +203,8 @@ PyMethodDef methods[] = {
 };
 
 char name_of_name[] = "__name__", name_of_qualname[] = "__qualname__", name_of_doc[] = "__doc__",
-     name_of_module[] = "__module__";
+     name_of_module[] = "__module__", name_of_defaults[] = "__defaults__",
+     name_of_kwdefaults[] = "__kwdefaults__";
 
 PyGetSetDef attributes[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
@@ -194,6 +213,8 @@ PyGetSetDef attributes[] = {
     {name_of_qualname, function_attribute, set_function_attribute, nullptr, name_of_qualname},
     {name_of_doc, function_attribute, set_function_attribute, nullptr, name_of_doc},
     {name_of_module, function_attribute, set_function_attribute, nullptr, name_of_module},
+    {name_of_defaults, function_attribute, set_function_attribute, nullptr, name_of_defaults},
+    {name_of_kwdefaults, function_attribute, set_function_attribute, nullptr, name_of_kwdefaults},
     {},
 };
 

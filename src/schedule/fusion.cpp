@@ -83,18 +83,16 @@ class Fuser {
       for (size_t a : indices)
         for (size_t b : indices)
           if (a < b && seen.insert({a, b}).second) add_candidate(a, b);
-    sort_candidates();
+    std::sort(candidates_.begin(), candidates_.end(), comes_first);
   }
 
   void add_candidate(size_t a, size_t b) {
     if (const auto pair = ordered_pair(std::min(a, b), std::max(a, b))) candidates_.push_back(*pair);
   }
 
-  void sort_candidates() {
-    std::sort(candidates_.begin(), candidates_.end(), [](const Pair& x, const Pair& y) {
-      const auto place = [](const Pair& p) { return std::minmax(p.first, p.second); };
-      return x.bytes != y.bytes ? x.bytes > y.bytes : place(x) < place(y);
-    });
+  static bool comes_first(const Pair& x, const Pair& y) {
+    const auto place = [](const Pair& p) { return std::minmax(p.first, p.second); };
+    return x.bytes != y.bytes ? x.bytes > y.bytes : place(x) < place(y);
   }
 
   void renew_candidates(size_t into, size_t gone) {
@@ -105,9 +103,11 @@ class Fuser {
       if (changed) partners.insert({pair.first, pair.second});
       return changed;
     });
+    const auto kept = static_cast<std::ptrdiff_t>(candidates_.size());
     for (size_t other : partners)
       if (other != into && other != gone) add_candidate(into, other);
-    sort_candidates();
+    std::sort(candidates_.begin() + kept, candidates_.end(), comes_first);
+    std::inplace_merge(candidates_.begin(), candidates_.begin() + kept, candidates_.end(), comes_first);
   }
 
   FuseResult judge(const Pair& pair) const {

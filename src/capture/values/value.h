@@ -145,6 +145,7 @@ struct IteratorValue : Value {
   size_t size = 0;      // of subject when the iterator was made
   int64_t changes = 0;  // of subject, a dict, then
   std::shared_ptr<Activation> frame;
+  ValueRef returned;  // by a generator that ended: what `yield from` gives
   bool exhausted = false;
   IteratorValue() : Value(ValueKind::kIterator) {}
 };
