@@ -324,29 +324,40 @@ void CaptureState::guard_keys(DictValue& dict) {
   guard(std::move(g));
 }
 
-Captured<Unit> CaptureState::materialize(const ValueRef& value, int depth) {
-  if (!value || depth > 32) return Unit{};
+// Each container once: parts may be shared, and a container may hold itself. What it holds may have a value of its
+// own at each place, so their number is bounded, too.
+Captured<Unit> CaptureState::materialize(const ValueRef& value, std::set<const Value*>& done) {
+  constexpr size_t kMostContainers = 2000;
+  const bool container = value && (value->kind == ValueKind::kTuple || value->kind == ValueKind::kList ||
+                                   value->kind == ValueKind::kSet || value->kind == ValueKind::kDict);
+  if (!container || !done.insert(value.get()).second) return Unit{};
+  if (done.size() > kMostContainers)
+    return make_break(BreakReason::kGraphTooLarge, {fmt::format("{} nested containers", kMostContainers)});
   if (value->kind == ValueKind::kTuple || value->kind == ValueKind::kList || value->kind == ValueKind::kSet) {
     auto& sequence = static_cast<SequenceValue&>(*value);
     for (size_t i = 0; i < sequence.items.size(); ++i) {
       SUTURE_CAPTURE(child, item(sequence, i));
-      SUTURE_CAPTURE_VOID(materialize(child, depth + 1));
+      SUTURE_CAPTURE_VOID(materialize(child, done));
     }
   } else if (auto* dict = as_dict(value)) {
     guard_keys(*dict);
     for (size_t i = 0; i < dict->items.size(); ++i) {
       SUTURE_CAPTURE(child, item(*dict, i));
-      SUTURE_CAPTURE_VOID(materialize(child, depth + 1));
+      SUTURE_CAPTURE_VOID(materialize(child, done));
     }
   }
   return Unit{};
 }
 
-Captured<Unit> CaptureState::materialize(const ValueRef& value) { return materialize(value, 0); }
+Captured<Unit> CaptureState::materialize(const ValueRef& value) {
+  std::set<const Value*> done;
+  return materialize(value, done);
+}
 
 Captured<Unit> CaptureState::materialize(const CallArguments& args) {
-  for (const ValueRef& value : args.positional) SUTURE_CAPTURE_VOID(materialize(value, 0));
-  for (const auto& [name, value] : args.keyword) SUTURE_CAPTURE_VOID(materialize(value, 0));
+  std::set<const Value*> done;
+  for (const ValueRef& value : args.positional) SUTURE_CAPTURE_VOID(materialize(value, done));
+  for (const auto& [name, value] : args.keyword) SUTURE_CAPTURE_VOID(materialize(value, done));
   return Unit{};
 }
 

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -175,7 +176,7 @@ class CaptureState {
   ValueRef scalar_placeholder(PyView object, SourceId source, DType dtype, ValueClass value_class);
   ValueRef known(PyView object, SourceId source);
   std::string placeholder_name(SourceId source) const;
-  Captured<Unit> materialize(const ValueRef& value, int depth);
+  Captured<Unit> materialize(const ValueRef& value, std::set<const Value*>& done);
   ValueRef placeholder(SourceId source, TensorType type);
 
   UserSpan place_;

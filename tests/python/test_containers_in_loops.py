@@ -258,3 +258,38 @@ def test_loop_over_a_dict_that_the_frame_changed():
             assert log == ["a", "z"] and result[0] == 2
     assert frames_compiled(compiled) >= 2
     assert not compiled.status()["skipped"]
+
+
+def test_containers_that_hold_themselves():
+    """The store puts a container into itself that is in there already: capture has to end."""
+
+    def appended(x, l, d):
+        l.append(l)
+        return x + 1, len(l)
+
+    def stored(x, l, d):
+        l[0] = l
+        return x + len(l)
+
+    def stored_in_a_dict(x, l, d):
+        d["again"] = d
+        return x + len(d)
+
+    def one_in_the_other(x, l, d):
+        d["list"] = l
+        l.append(d)
+        return x + len(d) + len(l)
+
+    for f in (appended, stored, stored_in_a_dict, one_in_the_other):
+        compiled = suture.compile(f)
+        for _ in range(2):
+            outcomes = []
+            for function in (f, compiled):
+                items, table = [1], {"k": 2}
+                items.append(items)
+                items.append(items)
+                table["self"] = table
+                result = function(np.arange(3.0), items, table)
+                held = [v is items or v is table for v in items], [v is items or v is table for v in table.values()]
+                outcomes.append((repr(result), held))
+            assert outcomes[0] == outcomes[1], f.__name__
