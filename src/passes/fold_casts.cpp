@@ -55,7 +55,10 @@ Result<bool> fold_casts(Graph& graph) {
       continue;
     }
     const NodeId origin = lossless_origin(graph, facts, node.operands[0]);
-    if (graph.node(origin).type.dtype == node.type.dtype && facts.may_share(graph, node.id, origin)) {
+    // np.int64(n) is no Python int: what is computed with it has NumPy's types.
+    const TensorType& type = graph.node(origin).type;
+    const bool same = type.dtype == node.type.dtype && type.value_class == node.type.value_class;
+    if (same && facts.may_share(graph, node.id, origin)) {
       rewriter.map(node.id, rewriter.mapped(origin));
       changed = true;
       continue;

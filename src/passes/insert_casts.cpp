@@ -89,7 +89,8 @@ class CastInserter {
     }
     python_ = false;
     SUTURE_TRY(loop, loop_dtype(node));
-    const bool buffered = rewriter_.type(operand).dtype != loop;
+    // Ints add up to the same in any order, so a dtype that was asked for may stay: int8 sums in int64 without it.
+    const bool buffered = rewriter_.type(operand).dtype != loop || (node.attrs.dtype && !is_float(loop));
     SUTURE_TRY(converted, convert(operand, loop));
     const NodeId fresh = rewriter_.copy(node, {converted});
     rewriter_.graph().node(fresh).attrs.dtype = buffered ? std::optional<DType>(loop) : std::nullopt;

@@ -40,7 +40,15 @@ def of_an_exhausted_one():
 def test_yield_from_gives_what_the_generator_returned(generator):
     def f(x):
         a, *rest = generator()
-        return x + 1, list(generator()), tuple(generator()), a, rest, [v for v in generator()], list(zip(generator(), "ab"))
+        return (
+            x + 1,
+            list(generator()),
+            tuple(generator()),
+            a,
+            rest,
+            [v for v in generator()],
+            list(zip(generator(), "ab")),
+        )
 
     compiled = suture.compile(f)
     check(f, compiled, (X,))

@@ -280,3 +280,27 @@ def test_abs_of_a_python_float_that_is_replayed():
         check(f, compiled, (X, -2.0))
     check(f, compiled, (X, -2.0))
     assert frames_compiled(compiled) == 1
+
+
+def test_numpy_ints_made_of_python_ints_stay_numpy_ints():
+    def f(x, n):
+        k = np.int64(n)
+        return x + 1, k * 2, k + 1, k**2, k * n, np.int64(len(x)) * 2, np.int64(n) * x.shape[0]
+
+    compiled = suture.compile(f)
+    for n in (3, 4, 5, 9):  # a size and an int that become symbols
+        check(f, compiled, (np.arange(float(n)), n), calls=1)
+    assert frames_compiled(compiled) == 2
+    assert compiled.status()["graph_break_count"] == 0
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "bool"])
+def test_reductions_in_the_small_dtype_of_their_operand(dtype):
+    def f(x):
+        return x.sum(dtype=dtype), np.sum(x, dtype=dtype, axis=0), np.prod(x, dtype=dtype), x.sum()
+
+    compiled = suture.compile(f)
+    for shape in ((5, 7), (6, 3), (130, 2)):
+        check(f, compiled, (np.arange(np.prod(shape)).reshape(shape).astype(dtype),), calls=1)
+    assert frames_compiled(compiled) >= 1
+    assert compiled.status()["graph_break_count"] == 0
