@@ -145,7 +145,7 @@ class Explanation:
         return json.loads(self.to_json())
 
     def to_json(self, indent: int | None = None) -> str:
-        """Schema suture.explain/1."""
+        """Schema suture.explain/1: schemas/explain_1.json, docs/reference/explain_json.md."""
         return json.dumps(self._data, indent=indent)
 
     def __str__(self) -> str:
