@@ -136,7 +136,7 @@ def _print(facts: dict[str, Any], problems: list[str], everything: bool) -> None
     line("python", f"{facts['python']} ({'supported' if facts['python_supported'] else 'not supported'})")
     line("numpy", facts["numpy"])
     line("system", facts["system"])
-    line("compiler", facts["compiler"]["tool"] or "none")
+    line("compiler", facts["compiler"]["tool"] or ("none" if facts["python_supported"] else "not tried"))
     line("cache", f"{facts['cache']['directory'] or 'off'} ({facts['cache']['kernels']} kernels)")
     for option in facts["options"]:
         if everything or option["origin"] != "default":
