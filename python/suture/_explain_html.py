@@ -1,67 +1,114 @@
-"""An explanation as static HTML for notebooks: no script, no style sheet, no link; all text escaped."""
+"""An explanation as static HTML for notebooks: no script, no style sheet, no link.
+
+Whatever comes from a program goes through `_text` or `_block`: escaped, control characters visible, and no longer than a
+notebook bears; to_dict() has all of it. No such text stands inside a tag.
+"""
 
 from __future__ import annotations
 
 from html import escape
 from typing import Any
 
+from suture import _toolbox
+
+_LONGEST_TEXT = 2_000  # characters of a name or sentence
+_LONGEST_BLOCK = 200_000  # of source text
+_MOST_ROWS = 1_000
+
+
+def _shown(value: Any, longest: int) -> str:
+    text = str(value)
+    if len(text) > longest:
+        half = longest // 2
+        text = f"{text[:half]} ... {len(text) - 2 * half} characters left out ... {text[-half:]}"
+    # A file name that is no UTF-8 has lone surrogates, which no notebook can save.
+    return escape(_toolbox.escape_terminal(text.encode("utf-8", "replace").decode("utf-8")))
+
+
+def _text(value: Any) -> str:
+    return _shown(value, _LONGEST_TEXT)
+
+
+def _code(value: Any) -> str:
+    return f"<code>{_text(value)}</code>"
+
+
+def _block(value: Any) -> str:
+    return f"<pre>{_shown(value, _LONGEST_BLOCK)}</pre>"
+
 
 def _table(head: list[str], rows: list[list[Any]]) -> str:
     if not rows:
         return ""
-    cells = "".join(f"<th style='text-align:left'>{escape(title)}</th>" for title in head)
+    cells = "".join(f"<th style='text-align:left'>{_text(title)}</th>" for title in head)
     body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
+        "<tr>" + "".join(f"<td style='text-align:left'>{_text(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows[:_MOST_ROWS]
     )
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+    more = f"<p>{len(rows) - _MOST_ROWS} more rows left out</p>" if len(rows) > _MOST_ROWS else ""
+    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def _section(title: str, content: str, opened: bool = True) -> str:
     if not content:
         return ""
-    return f"<details{' open' if opened else ''}><summary><b>{escape(title)}</b></summary>{content}</details>"
+    return f"<details{' open' if opened else ''}><summary><b>{_text(title)}</b></summary>{content}</details>"
+
+
+def _place(item: dict[str, Any]) -> str:
+    return f"{item['file']}:{item['line']}"
 
 
 def _breaks(data: dict[str, Any]) -> str:
     out = []
     for item in data["break_reasons"]:
-        hints = "".join(f"<li>{escape(hint)}</li>" for hint in item["hints"])
+        hints = "".join(f"<li>{_text(hint)}</li>" for hint in item["hints"])
         out.append(
-            f"<p><b>{escape(item['reason'])}</b> ({escape(item['reason_id'])}) at "
-            f"<code>{escape(item['file'])}:{item['line']}</code> in <code>{escape(item['function'])}</code></p>"
-            f"<pre>{escape(item['source'])}</pre><p>{escape(item['explanation'])}</p><ul>{hints}</ul>"
+            f"<p><b>{_text(item['reason'])}</b> ({_text(item['reason_id'])}) at {_code(_place(item))} in"
+            f" {_code(item['function'])}</p>{_block(item['source'])}<p>{_text(item['explanation'])}</p><ul>{hints}</ul>"
         )
     return "".join(out)
 
 
 def _graphs(data: dict[str, Any]) -> str:
     return "".join(
-        f"<p><code>{escape(graph['name'])}</code> of <code>{escape(graph['function'])}</code></p>"
-        f"<pre>{escape(graph['code'])}</pre>"
+        f"<p>{_code(graph['name'])} of {_code(graph['function'])}</p>{_block(graph['code'])}"
         for graph in data["graphs"]
     )
 
 
-def to_html(data: dict[str, Any]) -> str:
-    head = (
-        f"<p><b>{escape(data.get('function', ''))}</b>: {data['graph_count']} graphs, "
-        f"{data['graph_break_count']} graph breaks, {data['op_count']} ops</p>"
+def _head(data: dict[str, Any]) -> str:
+    backend = f", backend {_code(data['backend'])}" if "backend" in data else ""
+    return (
+        f"<p><b>{_text(data.get('function', ''))}</b>: {_text(data['graph_count'])} graphs,"
+        f" {_text(data['graph_break_count'])} graph breaks, {_text(data['op_count'])} ops{backend}</p>"
     )
-    skipped = [[s["function"], f"{s['file']}:{s['line']}", s["reason"], s["explanation"]] for s in data["skipped"]]
+
+
+def to_html(data: dict[str, Any]) -> str:
+    skipped = [[s["function"], _place(s), s["reason"], s["explanation"]] for s in data["skipped"]]
+    limits = [[item["function"], item["limit"], "; ".join(item["grouped"])] for item in data["recompile_limits"]]
+    errors = [[e["function"], e["step"], e["message"], e["artifact"]] for e in data["internal_errors"]]
     guards = [[g["check"], g["function"], g["place"]] for g in data["guards"]]
     recompiles = [[r["function"], "; ".join(r["failures"]), f"{r['ms']:.1f}"] for r in data["recompiles"]]
     kernels = [[k["name"], ", ".join(k["ops"]), k["path"]] for k in data["kernels"]]
+    replays = [[r["graph"], r["conditions"], r["count"]] for r in data["replays"]]
+    times = [[f["compile_id"], f["function"], f"{f['ms']:.1f}"] for f in data["compile_times"]["frames"]]
     return "".join(
         [
-            "<div>",
-            head,
+            # Notebooks would typeset what stands between dollar signs.
+            "<div class='tex2jax_ignore mathjax_ignore'>",
+            _head(data),
+            _section("Internal errors", _table(["function", "step", "message", "saved as"], errors)),
             _section("Graph breaks", _breaks(data)),
             _section("Skipped functions", _table(["function", "place", "reason", "explanation"], skipped)),
+            _section("Recompile limits", _table(["function", "limit", "failed guards"], limits)),
             _section("Recompiles", _table(["function", "failed guards", "ms"], recompiles)),
+            _section("Ran again under NumPy", _table(["graph", "conditions", "times"], replays)),
             _section("Kernels", _table(["kernel", "ops", "file"], kernels)),
             _section("Graphs", _graphs(data), opened=False),
             _section("Guards", _table(["check", "function", "made at"], guards), opened=False),
+            _section("Compile times", _table(["compile", "function", "ms"], times), opened=False),
             "</div>",
         ]
     )
