@@ -30,8 +30,7 @@ const ValueRef* keyword(const CallArguments& args, std::string_view name) {
 
 std::string constant_text(CaptureState& state, const ValueRef& value) {
   PyRef object = state.python_constant(value);
-  const char* text = object && PyUnicode_Check(object.get()) ? PyUnicode_AsUTF8(object.get()) : nullptr;
-  return text ? text : "";
+  return object ? exact_text(object.get()).value_or("") : "";
 }
 
 Outcome absolute(CaptureState& state, const CallArguments& args) {
@@ -531,10 +530,7 @@ constexpr Row kFunctools[] = {
     {"partial", 1, kMany, true, partial_call},
 };
 
-std::string utf8(PyView text) {
-  const char* bytes = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  return bytes ? bytes : "";
-}
+std::string utf8(PyView text) { return exact_text(text).value_or(""); }
 
 // Module and name of a builtin function or class, or empty.
 std::pair<std::string, std::string> identity_of(PyView callable) {

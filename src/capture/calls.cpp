@@ -61,7 +61,7 @@ Outcome call_function(CaptureState& state, const ValueRef& callable, const CallA
   if (PyView f = function.function.get()) {
     if (has_mark(f, "_suture_graph_break")) {
       PyRef message = args.positional.empty() ? PyRef() : state.python_constant(args.positional[0]);
-      std::string text = message && PyUnicode_Check(message.get()) ? PyUnicode_AsUTF8(message.get()) : "";
+      const std::string text = message ? exact_text(message.get()).value_or(short_repr(message.get())) : "";
       return state.make_break(BreakReason::kUserBreak, {text.empty() ? "" : ": " + text});
     }
     if (has_mark(f, "_suture_disable"))

@@ -93,13 +93,14 @@ Flow SymbolicInterpreter::build_slice(const Instruction& instruction) {
 }
 
 Flow SymbolicInterpreter::build_string(const Instruction& instruction) {
-  std::string text;
+  PyRef text = PyRef::steal(PyUnicode_New(0, 0));
   for (const ValueRef& part : pop_many(static_cast<size_t>(instruction.arg))) {
     auto* constant = as_constant(part);
     if (!constant || !PyUnicode_Check(constant->object.get())) return state_.unknown_break(part);
-    text += PyUnicode_AsUTF8(constant->object.get());
+    if (text) text = PyRef::steal(PyUnicode_Concat(text.get(), constant->object.get()));
   }
-  push(state_.text(text));
+  if (!text) return Error::python("capture");
+  push(state_.constant(std::move(text)));
   return Flow();
 }
 

@@ -24,8 +24,8 @@ void move_keywords(CallArguments& args, const ValueRef& names) {
   if (!tuple) return;
   const size_t first = args.positional.size() - tuple->items.size();
   for (size_t i = 0; i < tuple->items.size(); ++i) {
-    args.keyword.emplace_back(PyUnicode_AsUTF8(as_constant(tuple->items[i])->object.get()),
-                              args.positional[first + i]);
+    PyView name = as_constant(tuple->items[i])->object.get();
+    args.keyword.emplace_back(exact_text(name).value_or(short_repr(name)), args.positional[first + i]);
   }
   args.positional.resize(first);
 }
@@ -85,7 +85,10 @@ Flow SymbolicInterpreter::call_function_ex(const Instruction& instruction) {
     for (const auto& [key, value] : dict->items) {
       if (!PyUnicode_Check(key.get()))
         return state_.make_break(BreakReason::kWouldRaise, {"A keyword is not a string"});
-      args.keyword.emplace_back(PyUnicode_AsUTF8(key.get()), value);
+      const std::optional<std::string> name = exact_text(key.get());
+      if (!name)
+        return state_.make_break(BreakReason::kUnknownCall, {"a call with a keyword that is no valid text"});
+      args.keyword.emplace_back(*name, value);
     }
   }
   return push_outcome(call(state_, callable, args));
@@ -101,7 +104,7 @@ Flow SymbolicInterpreter::make_function(const Instruction& instruction) {
   if (instruction.arg & 2) {
     ValueRef defaults = pop();
     for (const auto& [key, value] : as_dict(defaults)->items)
-      function->kwdefaults.emplace_back(PyUnicode_AsUTF8(key.get()), value);
+      function->kwdefaults.emplace_back(exact_text(key.get()).value_or(short_repr(key.get())), value);
   }
   if (instruction.arg & 1) function->defaults = as_tuple(pop())->items;
   function->globals = frame_.globals;

@@ -188,7 +188,9 @@ Outcome CaptureState::wrap_partial(PyView o, SourceId source) {
   PyObject *key = nullptr, *item = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(keyword.get(), &at, &key, &item);) {
     SUTURE_CAPTURE(value, wrap(item, key_source(keywords, key)));
-    partial->keyword.emplace_back(PyUnicode_AsUTF8(key), std::move(value));
+    const std::optional<std::string> name = exact_text(key);
+    if (!name) return make_break(BreakReason::kUnknownCall, {"a call with a keyword that is no valid text"});
+    partial->keyword.emplace_back(*name, std::move(value));
   }
   return ValueRef(std::move(partial));
 }
@@ -388,7 +390,7 @@ Outcome CaptureState::resolve_function(FunctionValue& function) {
   }
   PyObject *key = nullptr, *object = nullptr;
   for (Py_ssize_t at = 0; kwdefaults && PyDict_Next(kwdefaults, &at, &key, &object);) {
-    const std::string name = PyUnicode_AsUTF8(key);
+    const std::string name = exact_text(key).value_or(short_repr(key));
     SUTURE_CAPTURE(value,
                    value_of(object, this->source(SourceKind::kKwDefaultOf, function.source, -1, name)));
     function.kwdefaults.emplace_back(name, std::move(value));

@@ -155,12 +155,7 @@ bool has_safe_repr(PyView object) noexcept {
   return true;
 }
 
-std::string utf8_or(PyView text, const char* otherwise) {
-  const char* utf8 = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (utf8 != nullptr) return utf8;
-  discard_error();
-  return otherwise;
-}
+std::string utf8_or(PyView text, const char* otherwise) { return exact_text(text).value_or(otherwise); }
 
 std::string named(const char* what, PyView name) { return fmt::format("<{} {}>", what, utf8_or(name, "?")); }
 
@@ -201,6 +196,14 @@ AttributeLookup lookup_attribute(PyView object, PyView name) noexcept {
 }
 
 bool is_python_function(PyView object) noexcept { return Py_IS_TYPE(object, &PyFunction_Type); }
+
+std::optional<std::string> exact_text(PyView object) {
+  Py_ssize_t size = 0;
+  const char* utf8 = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &size) : nullptr;
+  if (utf8 != nullptr) return std::string(utf8, static_cast<size_t>(size));
+  discard_error();
+  return std::nullopt;
+}
 
 std::string type_name(PyView object) {
   auto* type = PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object);

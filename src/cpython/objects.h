@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -28,6 +29,8 @@ struct AttributeLookup {
 AttributeLookup lookup_attribute(PyView object, PyView name) noexcept;
 
 bool is_python_function(PyView object) noexcept;  // exactly types.FunctionType
+// UTF-8 of a str, NULs included; empty for one that has none (lone surrogates) and for anything else.
+std::optional<std::string> exact_text(PyView object);
 std::string type_name(PyView object);  // of a class: its own name, else its type's: "numpy.ndarray", "int"
 std::string short_repr(
     PyView object,

@@ -321,7 +321,8 @@ const Node* SourceWriter::stored_operation(const Node& store) const {
 
 void SourceWriter::line(std::string text, const UserSpan& where, NodeId node) {
   if (where.known()) text += "  # " + where.place();
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  // Whatever ends a line for Python would end the comment: file names are the user's.
+  std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r' || c == '\f' || c == '\0'; }, ' ');
   body_.text += "    " + text + "\n";
   body_.lines.push_back(where);
   body_.nodes.push_back(node);

@@ -116,7 +116,7 @@ std::string SourceTable::str(SourceId id) const {
       // A global of an inlined function is what its author calls it.
       if (s.parent != kNoSource && (*this)[s.parent].kind == SourceKind::kGlobalsOf &&
           PyUnicode_CheckExact(s.key.get()))
-        return PyUnicode_AsUTF8(s.key.get());
+        return exact_text(s.key.get()).value_or(short_repr(s.key.get()));
       return fmt::format("{}[{}]", parent(), short_repr(s.key.get()));
     case SourceKind::kGlobalsOf: return parent() + ".__globals__";
     case SourceKind::kClosureOf: return fmt::format("{}.__closure__[{}].cell_contents", parent(), s.index);

@@ -304,8 +304,7 @@ def whole():
     begin = time.perf_counter()
     assert np.allclose(suture.compile(f, backend="{backend}")(x, x), expected)
     return time.perf_counter() - begin
-whole()
-duration = whole()
+duration = min(whole() for _ in range(5))  # too long a one lets every compile end before its alarm
 raised = late = 0
 MOMENTS = {moments}
 for i in range(MOMENTS):

@@ -152,16 +152,10 @@ def hostile_function(text):
     "text",
     [
         *HOSTILE,
-        pytest.param(
-            "before\rafter",
-            marks=pytest.mark.xfail(
-                strict=True,
-                raises=SyntaxError,
-                reason="a carriage return in a file name ends the comment that Graph.code puts it into",
-            ),
-        ),
+        "before\rafter",
+        "a backslash at the end\\",
     ],
-    ids=range(len(HOSTILE) + 1),
+    ids=range(len(HOSTILE) + 2),
 )
 def test_names_files_messages_and_backends_of_a_program_are_text(text):
     suture.register_backend(text, _backends.eager)

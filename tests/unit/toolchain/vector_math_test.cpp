@@ -77,9 +77,10 @@ class VectorMath : public testing::TestWithParam<Where> {
         const std::string call = std::string(reference.op) + "(" + testing::PrintToString(x) + ", " +
                                  testing::PrintToString(y) + ") = " + testing::PrintToString(out[0]);
         // Any flag makes NumPy decide, so beside an expected one others do no harm. g++ compares with the
-        // signalling instruction and may report a NaN too many.
-        const bool exactly =
-            expected_flags == 0 && (GetParam().toolchain == "clang" || !(std::isnan(x) || std::isnan(y)));
+        // signalling instruction and may report a NaN too many. 0**-inf is reported for NumPy with AVX-512.
+        const bool numpy_reports = reference.op == std::string("pow") && x == 0 && y < 0 && std::isinf(y);
+        const bool exactly = expected_flags == 0 && !numpy_reports &&
+                             (GetParam().toolchain == "clang" || !(std::isnan(x) || std::isnan(y)));
         EXPECT_EQ(exactly ? flags : flags & expected_flags, expected_flags) << call;
         // (A result that underflows may be the smallest number instead.)
         if (std::isnan(expected) || std::isinf(expected) || (expected == 0 && out[0] == 0)) {
