@@ -77,11 +77,7 @@ std::string constant_text(const ValueRef& value) {
   auto* constant = as_constant(value);
   if (!constant) return {};
   PyView object = constant->object.get();
-  if (PyUnicode_CheckExact(object)) {
-    const char* text = PyUnicode_AsUTF8(object);
-    if (!text) discard_error();
-    return text ? text : "";
-  }
+  if (PyUnicode_CheckExact(object)) return exact_text(object).value_or("");
   const bool plain = object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object);
   return plain ? short_repr(object) : "";
 }

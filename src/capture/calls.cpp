@@ -19,9 +19,7 @@ Outcome dispatch(CaptureState& state, const ValueRef& callable, const CallArgume
 
 std::string string_attribute(PyView object, const char* name) {
   PyRef value = PyRef::steal(PyObject_GetAttrString(object, name));
-  const char* text = value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8(value.get()) : nullptr;
-  if (!text) discard_error();
-  return text ? text : "";
+  return exact_text(value.get()).value_or("");
 }
 
 // "np.linalg.norm" for a NumPy callable, as users write it.

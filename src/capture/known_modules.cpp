@@ -10,11 +10,7 @@
 namespace suture {
 namespace {
 
-std::string utf8(PyView text) {
-  const char* bytes = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (!bytes) discard_error();
-  return bytes ? bytes : "";
-}
+std::string utf8(PyView text) { return exact_text(text).value_or(""); }
 
 template <size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {

@@ -10,6 +10,7 @@
 #include "capture/known_modules.h"
 #include "cpython/discard_error.h"
 #include "cpython/numpy_api.h"
+#include "cpython/objects.h"
 
 namespace suture {
 
@@ -36,10 +37,8 @@ bool starts_with(const char* text, const char* prefix) {
 }
 
 bool names_numpy(PyView module) {
-  if (!module || !PyUnicode_Check(module)) return false;
-  const char* text = PyUnicode_AsUTF8(module);
-  if (!text) discard_error();
-  return text && (std::strcmp(text, "numpy") == 0 || starts_with(text, "numpy."));
+  const std::string name = exact_text(module).value_or("");
+  return name == "numpy" || name.starts_with("numpy.");
 }
 
 // __module__ of an object whose type is a C type of CPython's or NumPy's: reading it runs no user code.
@@ -61,9 +60,7 @@ std::string name_of(PyView callable) {
     return dot ? dot + 1 : full;
   }
   PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
-  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  discard_error();
-  return text ? text : "";
+  return exact_text(name.get()).value_or("");
 }
 
 const Entry* find(std::span<const Entry> entries, std::string_view name) {

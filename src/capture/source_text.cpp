@@ -1,6 +1,6 @@
 #include "capture/source_text.h"
 
-#include "cpython/discard_error.h"
+#include "cpython/objects.h"
 #include "cpython/py_ref.h"
 
 namespace suture {
@@ -18,9 +18,7 @@ std::string raw_line(const UserSpan& where) {
       module
           ? PyRef::steal(PyObject_CallMethod(module.get(), "getline", "si", where.file.c_str(), where.line))
           : PyRef();
-  const char* text = line && PyUnicode_Check(line.get()) ? PyUnicode_AsUTF8(line.get()) : nullptr;
-  if (!text) discard_error();
-  return text ? text : "";
+  return exact_text(line.get()).value_or("");
 }
 
 bool starts_with_word(const std::string& line, const std::string& word) {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/comment_text.h"
+
 namespace suture {
 namespace {
 
@@ -90,20 +92,6 @@ std::string cpp_literal(const Scalar& value, DType dtype) {
   return integer_literal(value, dtype);
 }
 
-namespace {
-
-// Names of files and lines of source are the user's: nothing in them may end the comment, or carry it on to the next
-// line, as a backslash at the end does.
-std::string within_a_comment(std::string_view text) {
-  std::string safe(text);
-  std::ranges::replace_if(safe, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; }, ' ');
-  const size_t last = safe.find_last_not_of(" \t");
-  if (last != std::string::npos && safe[last] == '\\') safe[last] = '/';
-  return safe;
-}
-
-}  // namespace
-
 void CppWriter::line(std::string_view code, std::string_view comment) {
   if (code.empty() && comment.empty()) {
     text_ += "\n";
@@ -114,7 +102,7 @@ void CppWriter::line(std::string_view code, std::string_view comment) {
   if (!comment.empty()) {
     if (!code.empty()) text.append(text.size() < kCommentColumn ? kCommentColumn - text.size() : 2, ' ');
     text += "// ";
-    text += within_a_comment(comment);
+    text += comment_text(comment);
   }
   text_ += text + "\n";
 }

@@ -9,7 +9,6 @@
 
 #include "capture/source_text.h"
 #include "cpython/code_object.h"
-#include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
 #include "driver/recompile_causes.h"
@@ -332,11 +331,9 @@ void report_output_bytecode(const CompileContext& ctx, const Capture& capture, c
                             const ContinuationFrames& continuations) {
   if (!ctx.trace.wants(EventId::kOutputBytecode)) return;
   PyRef name = PyRef::steal(PyObject_GetAttrString(output.function.get(), "__name__"));
-  const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  if (!text) discard_error();
   const UserSpan where = capture.end.reason ? capture.end.reason->where : UserSpan();
   ctx.trace.emit(Event(EventId::kOutputBytecode, ctx.id)
-                     .set("name", std::string(text ? text : "?"))
+                     .set("name", exact_text(name.get()).value_or("?"))
                      .set("file", where.file)
                      .set("line", int64_t{where.line})
                      .set("loop", capture.end.kind == FrameEnd::Kind::kLoop)

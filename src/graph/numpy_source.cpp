@@ -15,6 +15,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/comment_text.h"
 #include "graph/print.h"
 #include "graph/text_reader.h"
 #include "ops/operators.h"
@@ -320,9 +321,7 @@ const Node* SourceWriter::stored_operation(const Node& store) const {
 }
 
 void SourceWriter::line(std::string text, const UserSpan& where, NodeId node) {
-  if (where.known()) text += "  # " + where.place();
-  // Whatever ends a line for Python would end the comment: file names are the user's.
-  std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r' || c == '\f' || c == '\0'; }, ' ');
+  if (where.known()) text += "  # " + comment_text(where.place());
   body_.text += "    " + text + "\n";
   body_.lines.push_back(where);
   body_.nodes.push_back(node);

@@ -198,6 +198,15 @@ def test_compact_graph_code_can_be_pasted_and_run():
     assert space["forward"](np.zeros(2))[0].tolist() == [1.0, 1.0]
 
 
+BREAKING_PROGRAM = """\
+import os, sys, numpy as np, suture
+@suture.compile
+def f(x):
+    y = x + 1
+    if y.sum() > 0: y = y * 2
+    return y
+"""
+
 HOSTILE_STREAMS = {
     "closed_stderr": "sys.stderr.close()",
     "no_stderr": "sys.stderr = None",
@@ -211,13 +220,7 @@ HOSTILE_STREAMS = {
 @pytest.mark.parametrize("what", HOSTILE_STREAMS)
 def test_a_bad_stderr_never_hurts_the_program(run_python, write_program, what):
     program = write_program(
-        "import os, sys, numpy as np, suture\n"
-        "@suture.compile\n"
-        "def f(x):\n"
-        "    y = x + 1\n"
-        "    if y.sum() > 0: y = y * 2\n"
-        "    return y\n"
-        f"{HOSTILE_STREAMS[what]}\n"
+        BREAKING_PROGRAM + f"{HOSTILE_STREAMS[what]}\n"
         "with suture.set_logs('+all,graph_breaks,help'):\n"
         "    print(f(np.ones(2)), flush=True)\n"
     )
@@ -259,13 +262,7 @@ def test_hostile_sources_are_quoted_safely(run_python, write_program):
 
 def test_a_forked_child_does_not_double_what_its_parent_logs(run_python, write_program, tmp_path):
     program = write_program(
-        "import os, sys, numpy as np, suture\n"
-        "@suture.compile\n"
-        "def f(x):\n"
-        "    y = x + 1\n"
-        "    if y.sum() > 0: y = y * 2\n"
-        "    return y\n"
-        "for size in (2, 3, 4): f(np.ones((size, size)))\n"
+        BREAKING_PROGRAM + "for size in (2, 3, 4): f(np.ones((size, size)))\n"
         "pid = os.fork()\n"
         "if not pid: sys.exit(0)\n"
         "os.waitpid(pid, 0)\n"
