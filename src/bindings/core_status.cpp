@@ -1,6 +1,7 @@
 // status and explain_records: what is known about a compiled callable and the frames it made.
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "bindings/core_module.h"
 #include "cpython/code_object.h"
@@ -114,7 +115,8 @@ nb::dict frame_row(const FrameRecord& record) {
 struct FamilyTotals {
   nb::list frames;
   std::set<std::pair<int, int>> graphs;              // frame, newest compile with a graph
-  std::set<std::pair<std::string, int64_t>> breaks;  // file, line
+  // file, line, column, reason: as in the model behind explain
+  std::set<std::tuple<std::string, int64_t, int64_t, std::string>> breaks;
   int64_t recompiles = 0, hits = 0;
 };
 
@@ -124,7 +126,8 @@ void add_family(const FrameRecord& record, FamilyTotals& totals) {
   for (const Event& event : record.events) {
     if (event.id == EventId::kGraphCaptured) newest = std::max(newest, event.compile.compile);
     if (event.id == EventId::kGraphBreak)
-      totals.breaks.emplace(string_field(event, "file"), int_field(event, "line"));
+      totals.breaks.emplace(string_field(event, "file"), int_field(event, "line"), int_field(event, "column"),
+                            string_field(event, "reason_id"));
   }
   if (newest >= 0) totals.graphs.emplace(record.id, newest);
   if (record.cache) {

@@ -111,7 +111,7 @@ Break callee_break(CaptureState& state, const std::string& callee, Break inner) 
     return inner;  // wrapped already by a deeper call: keep one wrapper, the outermost call site
   auto cause = std::make_shared<Break>(inner);
   Break out = state.make_break(BreakReason::kCalleeBreaks,
-                               {callee, fmt::format("{} at {}", inner.title(), inner.where.place())});
+                               {callee, fmt::format("{} at {}", inner.title(), inner.where.place()), "called as it is"});
   out.cause = std::move(cause);
   return out;
 }

@@ -56,6 +56,8 @@ Status compile_callee(Capture& capture, const FrameInput& input, FrameRecord& fr
   constant.object = std::move(wrapper);
   capture.recipes.push_back(std::move(constant));
   recipe_id = static_cast<RecipeId>(capture.recipes.size()) - 1;
+  if (capture.end.reason->reason == BreakReason::kCalleeBreaks)
+    capture.end.reason->args.back() = "called and compiled on its own";
   return ok_status();
 }
 

@@ -14,6 +14,7 @@
 #include "driver/recompile_causes.h"
 #include "driver/record_run.h"
 #include "graph/print.h"
+#include "graph/user_calls.h"
 #include "plan/kernel_abi.h"
 
 namespace suture {
@@ -155,9 +156,10 @@ void report_graph(const CompileContext& ctx, const Graph& graph) {
     values.push_back(node.name);
     types.push_back(node.type.str());
     sizes.push_back(concrete(node.type, graph.env).str());
-    if (info(node.op).kind == OpKind::Input) continue;
-    ops.push_back(node.target);
-    lines.push_back(node.where.place());
+  }
+  for (NodeId call : user_calls(graph)) {
+    ops.push_back(graph.node(call).target);
+    lines.push_back(graph.node(call).where.place());
   }
   const auto count = static_cast<int64_t>(ops.size());
   ctx.trace.emit(Event(EventId::kGraphCaptured, ctx.id)

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "graph/user_calls.h"
+
 namespace suture {
 
 std::string short_name(DType dtype) {
@@ -37,12 +39,7 @@ bool Graph::mutates_inputs() const {
   });
 }
 
-size_t Graph::op_count() const {
-  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [](const Node& n) {
-    OpKind kind = info(n.op).kind;
-    return kind != OpKind::Input && kind != OpKind::View;
-  }));
-}
+size_t Graph::op_count() const { return user_calls(*this).size(); }
 
 Spelling spelling_of(const Node& node) {
   const std::string& target = node.target;

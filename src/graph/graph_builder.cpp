@@ -44,6 +44,19 @@ Status check_arity(const Node& node) {
                          fmt::format("{} with {} operands", info(node.op).name, node.operands.size()));
 }
 
+// No process has this much address space, so NumPy raises MemoryError. The graph must not go on as if the array were there:
+// nothing may read it but its shape.
+constexpr double kMostBytes = 0x1p47;
+
+Status check_memory(const ShapeEnv& env, const Node& node) {
+  const OpKind kind = info(node.op).kind;
+  if (kind == OpKind::View || kind == OpKind::Effect) return ok_status();
+  double bytes = static_cast<double>(itemsize(node.type.dtype));
+  for (const SymInt& extent : node.type.shape) bytes *= static_cast<double>(env.hint(extent));
+  if (bytes < kMostBytes) return ok_status();
+  return Error::unsupported("types", fmt::format("an array of {} bytes does not fit in memory", bytes));
+}
+
 }  // namespace
 
 Result<TensorType> infer_type(Graph& graph, const Node& node, Attrs& attrs) {
@@ -126,6 +139,7 @@ Result<NodeId> GraphBuilder::add(OpId op, std::vector<NodeId> operands, Attrs at
   SUTURE_TRY(type, infer_type(graph_, node, normalised));
   node.attrs = std::move(normalised);
   node.type = std::move(type);
+  if (graph_.level == Graph::Level::kCaptured) SUTURE_TRY_VOID(check_memory(graph_.env, node));
   return append(std::move(node), std::string(info(op).name));
 }
 

@@ -404,6 +404,21 @@ def test_a_result_too_large_for_memory_raises_numpys_own_error():
     assert frames_compiled(compiled) == 2
 
 
+@pytest.mark.parametrize("make", [np.zeros, np.empty, np.ones, lambda n: np.ones((n, 1)) + np.ones(3)])
+def test_an_array_that_no_memory_holds_raises_though_only_its_shape_is_read(make):
+    def f(x, n):
+        return make(n).shape, x + 1
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.ones(3), 5))
+    with pytest.raises(MemoryError) as expected:
+        f(np.ones(3), 2**47)
+    with pytest.raises(MemoryError) as actual:
+        compiled(np.ones(3), 2**47)
+    assert str(actual.value) == str(expected.value)
+    assert frames_compiled(compiled) >= 1
+
+
 class AnswersUfuncs:
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return ufunc.__name__, method

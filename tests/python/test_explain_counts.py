@@ -251,21 +251,7 @@ def test_counts_do_not_depend_on_the_backend_nor_on_what_is_compiled_already(fun
     assert counts(suture.explain(function)(np.ones(4))) == counts(first)
 
 
-SEVERAL_PER_LINE = {break_in_loop, while_on_values, two_calls_on_a_line}
-STATUS_BY_LINE = "status() counts lines that break, explain records: several in one line are one for status()"
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        pytest.param(
-            function,
-            id=function.__name__,
-            marks=[pytest.mark.xfail(strict=True, reason=STATUS_BY_LINE)] if function in SEVERAL_PER_LINE else [],
-        )
-        for function in CASES
-    ],
-)
+@each_case
 def test_status_has_the_same_counts(function):
     compiled = suture.compile(function, backend="eager")
     compiled(np.ones(4))
@@ -285,7 +271,6 @@ ONE_OP = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="one operation that becomes several nodes is listed once per node")
 @pytest.mark.parametrize("statement", ONE_OP)
 def test_an_operation_is_one_op(statement, write_function):
     explanation = suture.explain(write_function(statement))(np.ones((3, 4)))
@@ -343,12 +328,32 @@ def breaking_classmethod(x):
     return Breaking.of_class(x) - 3
 
 
-@pytest.mark.xfail(strict=True, reason="closures, property getters and class methods run in the interpreter at a break")
-@pytest.mark.parametrize("function", [breaking_closure, breaking_property, breaking_classmethod])
-def test_a_callee_said_to_be_compiled_on_its_own_is(function):
+def callee_break(function):
     explanation = suture.explain(function, backend="eager")(np.ones(4))
     (reason,) = [reason for reason in explanation.break_reasons if reason["reason_id"] == "SB206"]
-    assert "called and compiled on its own" in reason["explanation"]
+    return explanation, reason["explanation"]
+
+
+@pytest.mark.parametrize("function", [breaking_closure, breaking_property, breaking_classmethod])
+def test_a_callee_that_no_source_names_is_said_to_run_as_it_is(function):
+    explanation, text = callee_break(function)
+    assert text.endswith("so it is called as it is instead of being inlined.")
+    assert sorted(explanation.ops_per_graph) == [["-"]], "its two graphs are not there"
+
+
+def breaking_function(y):
+    y = y * 2
+    print(end="")
+    return y + 1
+
+
+def calls_function(x):
+    return breaking_function(x) - 3
+
+
+def test_a_callee_said_to_be_compiled_on_its_own_is():
+    explanation, text = callee_break(calls_function)
+    assert text.endswith("so it is called and compiled on its own instead of being inlined.")
     assert sorted(explanation.ops_per_graph) == [["*"], ["+"], ["-"]]
 
 

@@ -180,13 +180,29 @@ TEST_F(Builder, slices_with_symbolic_length_never_become_size_0_or_1_unnoticed) 
   EXPECT_EQ(graph.env.facts()[0].str(), "2 <= s0 - 1");
 }
 
-TEST_F(Builder, op_count_leaves_out_inputs_and_views) {
+TEST_F(Builder, op_count_counts_calls_of_the_user_views_among_them_and_inputs_not) {
   NodeId x = b.placeholder("x", f64({4, 3}));
   Attrs swap;
   swap.axes = {1, 0};
   NodeId t = *add(OpId::kTranspose, {x}, "np.transpose", swap);
   ASSERT_TRUE(add(OpId::kSin, {t}).ok());
-  EXPECT_EQ(graph.op_count(), 1u);
+  EXPECT_EQ(graph.op_count(), 2u);
+}
+
+TEST_F(Builder, an_in_place_operator_is_one_call_every_time_it_runs) {
+  NodeId x = b.placeholder("x", f64({4}));
+  for (int turn = 0; turn < 3; ++turn) {
+    NodeId sum = *add(OpId::kAdd, {x, x}, "+=");
+    ASSERT_TRUE(add(OpId::kStore, {x, sum}, "+=").ok());
+  }
+  EXPECT_EQ(graph.op_count(), 3u);
+}
+
+TEST_F(Builder, the_same_function_of_its_own_result_is_two_calls) {
+  NodeId x = b.placeholder("x", f64({4}));
+  NodeId once = *add(OpId::kSin, {x}, "np.sin");
+  ASSERT_TRUE(add(OpId::kSin, {once}, "np.sin").ok());
+  EXPECT_EQ(graph.op_count(), 2u);
 }
 
 }  // namespace
