@@ -16,7 +16,8 @@ const TensorType& type_at(const Call& call, const std::vector<NodeId>& operands,
   return call.type(operands[i]);
 }
 
-// Integer powers raise for negative exponents, so these must be excluded before capture.
+// Integers to negative powers: NumPy raises, and so does the kernel (its status word has a bit for it). What is known here is
+// left to NumPy at once; between Python numbers the result would be a float.
 Captured<Unit> check_integer_exponent(const Call& call, NodeId exponent) {
   const Node& node = call.state.graph.node(exponent);
   if (!is_signed(node.type.dtype)) return Unit{};
@@ -26,6 +27,7 @@ Captured<Unit> check_integer_exponent(const Call& call, NodeId exponent) {
     return call.would_raise("integers to negative integer powers");
   }
   if (node.op == OpId::kSymbolValue && call.env().le(SymInt(0), SymInt(node.attrs.sym))) return Unit{};
+  if (!is_weak(node.type.value_class)) return Unit{};
   return call.not_compiled("an integer power whose exponent may be negative");
 }
 

@@ -132,7 +132,7 @@ class Run {
 
   Result<Value> elementwise(const Node& node) {
     Value result = allocate(node);
-    bool known = true;
+    bool known = true, negative_power = false;
     for_each_index(result.view.shape, [&](const auto& index) {
       Element operands[3];
       DType loop = node.type.dtype;
@@ -142,11 +142,14 @@ class Run {
         loop = from.dtype;  // all operands of a lowered op share it (the condition of where comes first)
       }
       Element out;
+      negative_power |= node.op == OpId::kPower && is_signed(loop) && operands[1].i < 0;
       known = known && apply_elementwise(node.op, loop, operands, out);
       if (known) out.store(at(result.view, index), node.type.dtype);
     });
     if (!known)
       return Error::internal("interpret", fmt::format("op {} is not interpreted", info(node.op).name));
+    if (negative_power)  // NumPy's own words
+      return Error::unsupported("interpret", "Integers to negative integer powers are not allowed.");
     return result;
   }
 

@@ -84,6 +84,8 @@ CALLS = {
     "out of bounds int": (lambda x, y: (x + y) + 300, (BYTES.astype("u1"), BYTES.astype("u1")), {}, 1),
     "bool minus": (lambda x, y: (x > 0) - (y > 0), (ONES, ONES), {}, 1),
     "int to a negative power": (lambda x, y: (x + y) ** -2, (INTS, INTS), {}, 1),
+    "ints to powers of which one is negative": (lambda x, y: (x + 1) ** (y - 2), (INTS, INTS), {}, 1),
+    "a power that nobody reads": (lambda x, y: [x**y, x + y][1], (INTS, -INTS), {}, 1),
     "empty maximum": (lambda x, y: (x + y).max(), (np.ones(0), np.ones(0)), {}, 1),
     "read-only": (in_place, (np.broadcast_to(1.0, 4), ONES), {}, 1),
     "attribute": (lambda x, y: (x + y).nope, (ONES, ONES), {}, 1),
