@@ -38,7 +38,7 @@ def digest(value: Any) -> str:
     """Of an output. Objects that are no numbers have the digest of their type."""
     kind = kind_of(value)
     if kind not in ("array", "scalar", "py_bool", "py_int", "py_float") or not -(2**63) <= _as_int(value) < 2**63:
-        return hashlib.sha256(f"{kind} {value if kind == 'py_int' else ''}".encode()).hexdigest()
+        return hashlib.sha256(f"{kind} {hex(value) if kind == 'py_int' else ''}".encode()).hexdigest()
     array = np.asarray(value)
     sha = hashlib.sha256(f"{kind} {array.dtype.str} {','.join(map(str, array.shape))}\n".encode())
     sha.update(np.ascontiguousarray(_one_nan(array)).tobytes())

@@ -230,9 +230,10 @@ def _write_stream(stream: Any, text: str) -> None:
         return
     encoding = getattr(stream, "encoding", None) or "utf-8"
     data = text.encode(encoding, "backslashreplace")
-    if stream is sys.__stderr__:
-        descriptor = stream.fileno()
-        stream.flush()
+    stderr = sys.__stderr__
+    if stderr is not None and stream is stderr:
+        descriptor = stderr.fileno()
+        stderr.flush()
         _write_all(descriptor, data)
     else:
         stream.write(data.decode(encoding))

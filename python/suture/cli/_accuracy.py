@@ -8,8 +8,10 @@ earlier result differed is not counted again. Only outermost calls are seen, so 
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import os
-import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +22,17 @@ from suture._dump_run import BOUND, digest, ulps
 CALLS = 32  # of one function
 MEGABYTES = 256  # of all results
 
-_NUMBERS = (float, int, bool, complex, str, bytes, type(None))
+# Plain values by type: (to text, from text).
+_PLAIN: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
+    float: (float.hex, float.fromhex),
+    int: (hex, lambda text: int(text, 16)),  # Python refuses to print very long ones in decimal
+    bool: (str, "True".__eq__),
+    complex: (repr, complex),
+    str: (str, str),
+    bytes: (bytes.hex, bytes.fromhex),
+    type(None): (str, lambda _: None),
+}
+_FROM_TEXT = {kind.__name__: decode for kind, (_, decode) in _PLAIN.items()}
 
 
 def leaves(value: Any, name: str) -> list[tuple[str, Any]]:
@@ -35,7 +47,36 @@ def leaves(value: Any, name: str) -> list[tuple[str, Any]]:
     if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
         plain = type(value) is np.ndarray or type(value).__module__ == "numpy"
         return [(name, value)] if plain else [(f"type of {name}", kind), (name, np.asarray(value))]
-    return [(name, value if type(value) in _NUMBERS else f"object of type {kind}")]
+    return [(name, value if type(value) in _PLAIN else f"object of type {kind}")]
+
+
+def _encoded(before: list[str], given: list[tuple[str, Any]]) -> bytes:
+    """Digests of the arguments and named values as one .npz file; nothing in it is run when it is read."""
+    arrays: dict[str, Any] = {}
+    rows = []
+    for name, value in given:
+        if isinstance(value, (np.ndarray, np.generic)):
+            member = f"array_{len(arrays)}"
+            arrays[member] = np.asarray(value)
+            rows.append((name, "ndarray" if isinstance(value, np.ndarray) else "generic", member))
+        else:
+            rows.append((name, type(value).__name__, _PLAIN[type(value)][0](value)))
+    text = json.dumps({"before": before, "given": rows})
+    buffer = io.BytesIO()
+    arrays["rows"] = np.frombuffer(text.encode(), np.uint8)
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _decoded(data: bytes) -> tuple[list[str], list[tuple[str, Any]]]:
+    def value(kind: str, text: str) -> Any:
+        if kind in ("ndarray", "generic"):
+            return members[text] if kind == "ndarray" else members[text][()]
+        return _FROM_TEXT[kind](text)
+
+    with np.load(io.BytesIO(data), allow_pickle=False) as members:
+        call = json.loads(members["rows"].tobytes())
+        return call["before"], [(name, value(kind, text)) for name, kind, text in call["given"]]
 
 
 def _digest(value: Any) -> str:
@@ -85,7 +126,7 @@ class Watch:
 
     def path(self, key: Key, number: int) -> Path:
         name = hashlib.sha256(repr(key).encode()).hexdigest()
-        return self.directory / f"{name}_{number}.pickle"
+        return self.directory / f"{name}_{number}.npz"
 
     def wanted(self, key: Key, number: int) -> bool:
         raise NotImplementedError
@@ -107,7 +148,7 @@ class Recorder(Watch):
         return number < CALLS and self._left > 0 and os.getpid() == self._process
 
     def take(self, key: Key, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
-        data = pickle.dumps((before, given), protocol=pickle.HIGHEST_PROTOCOL)
+        data = _encoded(before, given)
         self._left -= len(data)
         self.path(key, number).write_bytes(data)
 
@@ -123,8 +164,7 @@ class Comparer(Watch):
         return self.path(key, number).exists()
 
     def take(self, key: Key, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
-        # Written by this command's own first run, into a directory of the user alone.
-        recorded_before, recorded = pickle.loads(self.path(key, number).read_bytes())
+        recorded_before, recorded = _decoded(self.path(key, number).read_bytes())
         row = self._rows.setdefault(key, self._new_row(key))
         if recorded_before != before:
             row["other_inputs"] += 1

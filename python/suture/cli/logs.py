@@ -42,7 +42,8 @@ class Command:
     def run(self, arguments: argparse.Namespace) -> int:
         try:
             if arguments.diff:
-                return self._diff(*arguments.diff, arguments.json)
+                before, after = arguments.diff
+                return self._diff(before, after, arguments.json)
             if not arguments.trace:
                 raise ValueError("which trace? (a file, or the directory given to SUTURE_TRACE)")
             if arguments.chrome:
