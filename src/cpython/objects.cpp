@@ -167,6 +167,16 @@ std::string truncated(std::string text, size_t limit) {
   return text.substr(0, end) + "...";
 }
 
+// "<ufunc sin>", "<numpy function median>"; "" for anything else. Types of NumPy whose attributes run no user code.
+std::string numpy_function_repr(PyView object) {
+  const PyTypeObject* type = Py_TYPE(object);
+  const std::string_view kind = type->tp_flags & Py_TPFLAGS_HEAPTYPE ? "" : type->tp_name;
+  if (kind != "numpy.ufunc" && kind != "numpy._ArrayFunctionDispatcher") return "";
+  PyRef name = PyRef::steal(PyObject_GetAttrString(object, "__name__"));
+  if (!name) discard_error();
+  return name ? named(kind == "numpy.ufunc" ? "ufunc" : "numpy function", name.get()) : "";
+}
+
 std::string callable_or_type_repr(PyView object) {
   if (PyFunction_Check(object))
     return named("function", reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
@@ -178,6 +188,8 @@ std::string callable_or_type_repr(PyView object) {
   if (PyCFunction_Check(object))
     return fmt::format("<built-in {}>", reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name);
   if (PyCode_Check(object)) return named("code", reinterpret_cast<PyCodeObject*>(object)->co_name);
+  const std::string of_numpy = numpy_function_repr(object);
+  if (!of_numpy.empty()) return of_numpy;
   return fmt::format("<{} object>", type_name(reinterpret_cast<PyObject*>(Py_TYPE(object))));
 }
 
@@ -285,26 +297,6 @@ PyView weak_target(PyView weak_reference) noexcept {
   PyView target = PyWeakref_GET_OBJECT(weak_reference);
   return target == Py_None ? nullptr : target;
 #endif
-}
-
-RaisingWarnings::RaisingWarnings() noexcept {
-  PyRef module = PyRef::steal(PyImport_ImportModule("warnings"));
-  filters_ = module ? PyRef::steal(PyObject_GetAttrString(module.get(), "filters")) : PyRef();
-  if (filters_ && PyList_CheckExact(filters_.get()))
-    filter_ = PyRef::steal(Py_BuildValue("(sOOOi)", "error", Py_None, PyExc_Warning, Py_None, 0));
-  if (filter_ && PyList_Insert(filters_.get(), 0, filter_.get()) < 0) filter_ = {};
-  discard_error();
-}
-
-RaisingWarnings::~RaisingWarnings() {
-  for (Py_ssize_t i = 0; filter_ && i < PyList_GET_SIZE(filters_.get()); ++i) {
-    if (PyList_GET_ITEM(filters_.get(), i) != filter_.get()) continue;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    if (PyList_SetSlice(filters_.get(), i, i + 1, nullptr) < 0) discard_error();
-    PyErr_Restore(type, value, traceback);
-    break;
-  }
 }
 
 std::string pending_exception_text() {

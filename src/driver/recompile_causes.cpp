@@ -1,9 +1,14 @@
 #include "driver/recompile_causes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "capture/source_text.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
+#include "driver/assignment_sites.h"
 
 namespace suture {
 namespace {
@@ -119,16 +124,64 @@ std::string action_for(const Failing& failing) {
 }
 
 // Range guards come from bindings and have no line of their own: what made capture look at the value has.
-std::string place_of_guard(const Guard& guard, const GuardTree& tree) {
-  if (guard.where.known()) return guard.where.place();
+UserSpan place_of_guard(const Guard& guard, const GuardTree& tree) {
+  if (guard.where.known()) return guard.where;
   for (const Guard& other : tree.set().guards)
-    if (guard.source != kNoSource && other.source == guard.source && other.where.known())
-      return other.where.place();
-  return "";
+    if (guard.source != kNoSource && other.source == guard.source && other.where.known()) return other.where;
+  return {};
+}
+
+// Whether what this kind of guard looks at is another thing altogether when it fails, so that other guards about the
+// thing, or about parts of it, have nothing of their own to say.
+bool decides_the_rest(GuardKind kind) {
+  switch (kind) {
+    case GuardKind::kType:
+    case GuardKind::kIdentity:
+    case GuardKind::kConstant:
+    case GuardKind::kArray:
+    case GuardKind::kNotPlain:
+    case GuardKind::kRank:
+    case GuardKind::kLength:
+    case GuardKind::kDictKeys:
+    case GuardKind::kCode: return true;
+    default: return false;
+  }
+}
+
+bool is_within(const SourceTable& sources, SourceId id, const std::vector<SourceId>& decided) {
+  for (; id != kNoSource; id = sources[id].parent)
+    if (std::ranges::find(decided, id) != decided.end()) return true;
+  return false;
+}
+
+// What has to be done about all failing guards of an entry: an entry that refuses two sizes needs two marks.
+std::string action_for_all(const GuardTree& tree, const std::vector<int>& failing, const FrameInput& input,
+                           const FrameRecord& frame) {
+  std::vector<std::string> actions;
+  std::vector<SourceId> decided;
+  const SourceTable& sources = tree.set().sources;
+  bool from_now_on = false;
+  for (const int index : failing) {
+    const Guard& guard = tree.set().guards[static_cast<size_t>(index)];
+    if (is_within(sources, guard.source, decided)) continue;
+    if (decides_the_rest(guard.kind) && guard.source != kNoSource) decided.push_back(guard.source);
+    std::string action = action_for(
+        {guard, tree, fetch(sources, guard.source, input), frame, tree.explain_failure(index, input)});
+    if (action.ends_with(kSymbolFromNowOn)) {
+      from_now_on = true;
+      action.resize(action.size() - std::string_view(kSymbolFromNowOn).size());
+    }
+    if (std::ranges::find(actions, action) == actions.end()) actions.push_back(std::move(action));
+  }
+  return fmt::format("{}{}", fmt::join(actions, "; "), from_now_on ? kSymbolFromNowOn : "");
+}
+
+bool is_about_object(const Guard& guard) {
+  return guard.kind == GuardKind::kIdentity || guard.kind == GuardKind::kCode;
 }
 
 RecompileCause first_cause(const CompileContext& ctx, const CacheEntry& entry, const FrameInput& input,
-                           const FrameRecord& frame) {
+                           const FrameRecord& frame, AssignmentSites& sites) {
   RecompileCause cause;
   cause.entry = fmt::format("{}/{}", ctx.id.frame, entry.number);
   const GuardTree& tree = entry.guards;
@@ -146,10 +199,16 @@ RecompileCause first_cause(const CompileContext& ctx, const CacheEntry& entry, c
   cause.actual = failure.actual;
   cause.kind = info(guard.kind).name;
   cause.source = guard.source == kNoSource ? "" : tree.set().sources.str(guard.source);
-  cause.place = place_of_guard(guard, tree);
+  if (const UserSpan where = place_of_guard(guard, tree); where.known()) {
+    cause.place = where.place();
+    cause.place_source = source_line(where);
+  }
+  if (is_about_object(guard))
+    cause.assigned = fmt::format("{}", fmt::join(sites.of(tree.set().sources, guard.source, input), ", "));
   const size_t guards = tree.set().guards.size();
-  cause.passed = fmt::format("{} of {}", guards - tree.failing(input).size(), guards);
-  cause.action = action_for({guard, tree, fetch(tree.set().sources, guard.source, input), frame, failure});
+  const std::vector<int> failing = tree.failing(input);
+  cause.passed = fmt::format("{} of {}", guards - failing.size(), guards);
+  cause.action = action_for_all(tree, failing, input, frame);
   return cause;
 }
 
@@ -158,7 +217,8 @@ RecompileCause first_cause(const CompileContext& ctx, const CacheEntry& entry, c
 std::vector<RecompileCause> recompile_causes(const CompileContext& ctx, const CodeCache& cache,
                                              const FrameInput& input, const FrameRecord& frame) {
   std::vector<RecompileCause> causes;
-  for (const auto& entry : cache.entries()) causes.push_back(first_cause(ctx, *entry, input, frame));
+  AssignmentSites sites;
+  for (const auto& entry : cache.entries()) causes.push_back(first_cause(ctx, *entry, input, frame, sites));
   return causes;
 }
 

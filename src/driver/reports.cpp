@@ -58,6 +58,8 @@ void set_causes(Event& event, const std::vector<RecompileCause>& causes) {
       .set("expected", each(causes, &RecompileCause::expected))
       .set("actual", each(causes, &RecompileCause::actual))
       .set("places", each(causes, &RecompileCause::place))
+      .set("place_sources", each(causes, &RecompileCause::place_source))
+      .set("assigned", each(causes, &RecompileCause::assigned))
       .set("passed", each(causes, &RecompileCause::passed))
       .set("actions", each(causes, &RecompileCause::action));
 }

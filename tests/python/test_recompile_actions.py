@@ -94,8 +94,181 @@ def test_the_printed_action_stops_the_recompile(function, calls, kind, code):
     assert events == [] and after == 1
 
 
+def by_length(x, parts):
+    return x * len(parts)
+
+
+def tail(x):
+    return x[1:]
+
+
+def bump_both(x, y):
+    x += y
+    return x
+
+
+def both(x, y):
+    return x + y, y * 2
+
+
+def apply(x, g):
+    return g(x) + 1
+
+
+def is_one(x, y):
+    return x * 2 if x is y else x * 3
+
+
+def which(x, y):
+    return x * 2 if x.shape[0] == y.shape[0] else x * 3
+
+
+def first_key(x, d):
+    for key in d:
+        return x * len(key)
+
+
+def read_only(x):
+    x.flags.writeable = False
+    return x
+
+
+def twice(x):
+    return x, x
+
+
+ONE_LAMBDA = eval("lambda v: v * 2")
+OTHER_LAMBDA = eval("lambda v: v * 3")
+
+# Actions that are words: function, arguments of two calls of which the second recompiles, kind, the action, and arguments
+# of calls by a program that follows it.
+IN_WORDS = [
+    (
+        apply,
+        [lambda: (np.ones(3), np.sin), lambda: (np.ones(3), np.cos)],
+        "identity",
+        "make `g` once and keep it, instead of a new one per call",
+        [lambda: (np.ones(3), np.sin), lambda: (np.zeros(3), np.sin)],
+    ),
+    (
+        apply,
+        [lambda: (np.ones(3), ONE_LAMBDA), lambda: (np.ones(3), OTHER_LAMBDA)],
+        "code",
+        "make `g` once and keep it, instead of a new one per call",
+        [lambda: (np.ones(3), ONE_LAMBDA), lambda: (np.zeros(3), ONE_LAMBDA)],
+    ),
+    (
+        double,
+        [lambda: (np.ones(4),), lambda: (np.ones((4, 1)),)],
+        "rank",
+        "pass arrays with one number of axes; each number has an entry of its own",
+        [lambda: (np.ones((4, 4)),), lambda: (np.zeros((4, 4)),)],
+    ),
+    (
+        by_length,
+        [lambda: (np.ones(2), (1, 2)), lambda: (np.ones(2), (1, 2, 3))],
+        "length",
+        "keep its length, or pass one array instead",
+        [lambda: (np.ones(2), (1, 2)), lambda: (np.ones(2), (3, 4))],
+    ),
+    (
+        first_key,
+        [lambda: (np.ones(2), {"a": 1}), lambda: (np.ones(2), {"bc": 1})],
+        "dict_keys",
+        "keep its keys and their order",
+        [lambda: (np.ones(2), {"a": 1}), lambda: (np.ones(2), {"a": 2})],
+    ),
+    (
+        tail,
+        [lambda: (read_only(np.ones(3)),), lambda: (np.ones(3),)],
+        "writeable",
+        "pass arrays that are all writeable, or none",
+        [lambda: (read_only(np.ones(3)),), lambda: (read_only(np.zeros(3)),)],
+    ),
+    (
+        bump_both,
+        [lambda: (np.ones(3), np.ones(3)), lambda: twice(np.ones(3))],
+        "no_overlap",
+        "pass arrays that share no memory, for example copies",
+        [lambda: (np.ones(3), np.ones(3)), lambda: (np.ones(3), twice(np.ones(3))[1].copy())],
+    ),
+    (
+        both,
+        [lambda: twice(np.ones(3)), lambda: (np.ones(3), np.ones(3))],
+        "same_object",
+        "pass the same object twice at every call, or never",
+        [lambda: twice(np.ones(3)), lambda: twice(np.zeros(3))],
+    ),
+    (
+        is_one,
+        [lambda: (np.ones(3), np.ones(3)), lambda: twice(np.ones(3))],
+        "not_same_object",
+        "pass different objects at every call",
+        [lambda: (np.ones(3), np.ones(3)), lambda: (np.ones(3), np.zeros(3))],
+    ),
+    (
+        which,
+        [lambda: (np.ones(6), np.ones(6)), lambda: (np.ones(4), np.ones(5))],
+        "shape",
+        "nothing to do when the values are few: it decides what is compiled, and each value has an entry of its own",
+        [lambda: (np.ones(6), np.ones(6)), lambda: (np.ones(4), np.ones(4))],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "calls", "kind", "action", "followed"), IN_WORDS, ids=lambda value: str(value)[:30]
+)
+def test_an_action_in_words_stops_the_recompile(function, calls, kind, action, followed):
+    settings = {"dynamic": True} if kind == "shape" else {}
+    events, before = recompiles(function, calls, **settings)
+    assert [event["kinds"] for event in events] == [[kind]] and before == 2
+    assert events[0]["actions"] == [action]
+    events, after = recompiles(function, followed, **settings)
+    assert events == [] and after == 1
+
+
+def test_every_guard_kind_has_an_action_that_some_test_applies():
+    elsewhere = {
+        "absent",  # test_a_failure_speaks_of_its_guard_in_the_words_of_the_table
+        "size_range",  # test_a_marked_range_that_is_too_narrow_is_named
+        "int_range",  # test_ints_beyond_64_bits_are_told_to_stay_within
+        "stride_range",  # its action is that of `stride`
+        "not_plain",  # nothing to do
+    }
+    covered = {case[2] for case in CASES} | {case[2] for case in IN_WORDS}
+    assert covered | elsewhere == {name for name, *_ in _core.guard_table()}
+
+
+def test_ints_beyond_64_bits_are_told_to_stay_within():
+    numbers = [lambda n=n: (np.ones(3), n) for n in (3, 4, 2**70)]
+    events, before = recompiles(scale, numbers)
+    assert events[-1]["kinds"] == ["constant", "int_range"] and before == 3
+    assert events[-1]["actions"][1] == "pass integers that fit 64 bits"
+    events, after = recompiles(scale, [*numbers[:2], lambda: (np.ones(3), 2**62)])
+    assert len(events) == 1 and after == 2
+
+
 def as_array(x):
     return np.multiply(x, 2)
+
+
+def test_two_sizes_that_change_need_two_marks():
+    (event,), before = recompiles(double, [lambda: (np.ones((4, 5)),), lambda: (np.ones((6, 7)),)])
+    marks = re.findall("`([^`]*)`", event["actions"][0])
+    assert marks == ["suture.mark_dynamic(x, 0)", "suture.mark_dynamic(x, 1)"] and before == 2
+    assert event["actions"][0].count("from now on it is a symbol") == 1
+    calls = [lambda: (np.ones((4, 5)),), lambda: (np.ones((6, 7)),)]
+    assert recompiles(double, calls, prepare="\n".join(marks)) == ([], 1)
+    assert recompiles(double, calls, prepare=marks[0])[1] == 2
+
+
+def test_an_argument_of_another_rank_is_told_about_its_rank_only():
+    (event,), _ = recompiles(double, [lambda: (np.ones((4, 5)),), lambda: (np.ones(6, np.float32),)])
+    assert event["actions"] == [
+        "`x = x.astype('float64')` before the call; "
+        "pass arrays with one number of axes; each number has an entry of its own"
+    ]
 
 
 def test_a_record_says_where_the_guard_comes_from_and_how_many_others_hold():
@@ -166,3 +339,17 @@ def test_the_limit_groups_the_reasons_of_all_entries():
     assert grouped.startswith("array 'x' size mismatch at index 0. expected 2, 3, 4, 5, 6, 7, 8, 9, actual 10 (entries")
     assert {cause["action"] for cause in limit["causes"]} == {"`suture.mark_dynamic(x, 0)` before the first call"}
     assert grouped in str(explanation) and "To stop it: `suture.mark_dynamic(x, 0)`" in str(explanation)
+
+
+def test_the_log_of_the_limit_groups_the_reasons_and_says_what_stops_them(caplog):
+    compiled = suture.compile(double, dynamic=False)
+    with caplog.at_level("INFO", logger="suture"), suture.set_logs("recompiles"):
+        for n in range(2, 11):
+            compiled(np.ones(n))
+    assert frames_compiled(compiled) == 8
+    text = caplog.records[-1].getMessage()
+    assert text.startswith("Recompile limit (8) reached for function double in ")
+    assert text.count("size mismatch") == 1 and "expected 2, 3, 4, 5, 6, 7, 8, 9, actual 10" in text
+    assert text.count("To stop it: `suture.mark_dynamic(x, 0)` before the first call") == 1
+    costs = [r.getMessage() for r in caplog.records if r.getMessage().startswith("Recompiled function double in ")]
+    assert len(costs) == 7

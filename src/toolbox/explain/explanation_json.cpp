@@ -74,6 +74,7 @@ void write_causes(JsonWriter& json, const std::vector<CauseModel>& causes, const
   for (const CauseModel& cause : causes) {
     json.begin_object().field("entry", cause.entry).field("kind", cause.kind).field("source", cause.source);
     json.field("expected", cause.expected).field("actual", cause.actual).field("place", cause.place);
+    json.list("assigned", split_names(cause.assigned));
     json.field("passed", cause.passed).field("action", cause.action).end_object();
   }
   json.end_array();

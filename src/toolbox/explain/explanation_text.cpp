@@ -70,9 +70,8 @@ void write_guards(std::string& out, const Explanation& explanation) {
 void write_causes(std::string& out, const std::vector<CauseModel>& causes) {
   for (const CauseModel& cause : causes) {
     out += fmt::format("    - {}\n", cause.sentence);
-    if (!cause.passed.empty())
-      out += fmt::format("      {} guards of this entry hold{}\n", cause.passed,
-                         cause.place.empty() ? "" : "; this one comes from " + cause.place);
+    if (const std::string details = details_text(cause); !details.empty())
+      out += fmt::format("      {}\n", details);
   }
   for (const std::string& action : distinct_actions(causes))
     out += fmt::format("    To stop it: {}\n", action);

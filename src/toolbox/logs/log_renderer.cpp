@@ -29,7 +29,9 @@ void learn_frame(const EventRecord& event, RenderContext& context) {
 }  // namespace
 
 LogRenderer::LogRenderer(LogSettings settings, SourceLine source_line)
-    : settings_(std::move(settings)), source_line_(std::move(source_line)), context_{source_line_, {}, {}} {}
+    : settings_(std::move(settings)),
+      source_line_(std::move(source_line)),
+      context_{source_line_, {}, {}, {}, {}} {}
 
 LogLine LogRenderer::make_line(const EventRecord& event, std::string logger, Level level,
                                std::string text) const {
@@ -65,8 +67,9 @@ std::vector<LogLine> LogRenderer::render(std::string_view json_line) {
   bool shown_as_artifact = false;
   for (const ArtifactInfo& artifact : all_artifacts()) {
     if (filtered || !settings_.on(artifact.artifact) || !artifact.fed_by(event)) continue;
-    shown_as_artifact = true;
-    for (std::string& text : renderer_of(artifact.artifact)(event, context_)) {
+    Texts texts = renderer_of(artifact.artifact)(event, context_);
+    shown_as_artifact = shown_as_artifact || !texts.empty();
+    for (std::string& text : texts) {
       if (text.empty()) continue;
       out.push_back(make_line(event, fmt::format("suture.{}.{}", artifact.component, artifact.name),
                               Level::kInfo, std::move(text)));

@@ -3,8 +3,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "toolbox/logs/log_settings.h"
@@ -24,11 +26,13 @@ struct RenderContext {
   const SourceLine& source_line;
   std::map<int, FrameName> frames;  // by frame id
   std::map<std::string, int> seen;  // breaks already shown in full: key -> times
+  // Frame and compile of recompiles that were shown and whose cost is not known yet, by artifact that showed them.
+  std::set<std::pair<int, int>> recompiling, recompiling_verbose;
   FrameName frame_of(const EventRecord& event) const;
 };
 
-// The texts of an event: one record each; none or "" = nothing to say. They may hold control characters; the caller
-// escapes.
+// The texts of an event: one record each; "" = said before; none = nothing to say, so that the component may speak. They
+// may hold control characters; the caller escapes.
 struct Texts : std::vector<std::string> {
   using std::vector<std::string>::vector;
   Texts(std::string one) { push_back(std::move(one)); }  // NOLINT: implicit on purpose

@@ -33,11 +33,11 @@ std::vector<CauseModel> read_causes(const EventRecord& event, const char* senten
   std::vector<CauseModel> out;
   const auto& texts = event.list(sentences);
   for (size_t i = 0; i < texts.size(); ++i)
-    out.push_back({item(event.list("entries"), i), item(event.list("kinds"), i),
-                   item(event.list("sources"), i), item(event.list("subjects"), i),
-                   item(event.list("expected"), i), item(event.list("actual"), i),
-                   item(event.list("places"), i), item(event.list("passed"), i),
-                   item(event.list("actions"), i), texts[i]});
+    out.push_back(
+        {item(event.list("entries"), i), item(event.list("kinds"), i), item(event.list("sources"), i),
+         item(event.list("subjects"), i), item(event.list("expected"), i), item(event.list("actual"), i),
+         item(event.list("places"), i), item(event.list("place_sources"), i), item(event.list("assigned"), i),
+         item(event.list("passed"), i), item(event.list("actions"), i), texts[i]});
   return out;
 }
 
@@ -59,6 +59,25 @@ std::vector<std::string> grouped_sentences(const std::vector<CauseModel>& causes
   std::vector<std::string> out;
   for (size_t i = 0; i < groups.size(); ++i) out.push_back(group_text(groups[i], *firsts[i]));
   return out;
+}
+
+std::string assigned_text(const CauseModel& cause) {
+  if (cause.assigned.empty()) return "";
+  size_t count = 1;
+  for (size_t at = cause.assigned.find(", "); at != std::string::npos; at = cause.assigned.find(", ", at + 2))
+    ++count;
+  return count == 1 ? "assigned at " + cause.assigned
+                    : fmt::format("assigned at {} places: {}", count, cause.assigned);
+}
+
+std::string details_text(const CauseModel& cause) {
+  std::vector<std::string> parts;
+  if (!cause.place.empty())
+    parts.push_back("made at " + cause.place + (cause.place_source.empty() ? "" : "  " + cause.place_source));
+  if (!cause.passed.empty()) parts.push_back(cause.passed + " guards of this entry hold");
+  if (std::string assigned = assigned_text(cause); !assigned.empty())
+    parts.push_back(fmt::format("'{}' is {}", cause.source, assigned));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::vector<std::string> distinct_actions(const std::vector<CauseModel>& causes) {

@@ -58,9 +58,21 @@ TEST(LogRenderer, a_recompile_names_the_function_and_every_failed_guard) {
   EXPECT_THAT(logs(recompile(0, 1, "f", "0/0: array 'x' size mismatch at index 0. expected 32, actual 48")),
               ElementsAre("Recompiling function f in prog.py:19\n"
                           "    triggered by the following guard failure(s):\n"
-                          "    - 0/0: array 'x' size mismatch at index 0. expected 32, actual 48"));
+                          "    - 0/0: array 'x' size mismatch at index 0. expected 32, actual 48\n"
+                          "    To stop it: `suture.mark_dynamic(x, 1)` before the first call"));
   Rendered verbose("recompiles_verbose");
   EXPECT_THAT(verbose(recompile(0, 1, "f", "0/0: x")), ElementsAre(HasSubstr("    - 0/0: something else")));
+}
+
+TEST(LogRenderer, the_cost_of_a_recompile_follows_when_it_is_known_once_and_for_recompiles_only) {
+  Rendered logs("recompiles,recompiles_verbose");
+  EXPECT_THAT(logs(frame_done(0, 0, "f", 9.5)), IsEmpty());
+  logs(recompile(0, 1, "f", "0/0: x"));
+  EXPECT_THAT(logs(frame_done(1, 1, "g", 9.5)), IsEmpty());
+  EXPECT_THAT(logs(frame_done(0, 1, "f", 12.34)),
+              ElementsAre(StartsWith("Recompiled function f in prog.py:19: 12.3 ms"),
+                          StartsWith("Recompiled function f in prog.py:19: 12.3 ms")));
+  EXPECT_THAT(logs(frame_done(0, 1, "f", 12.34)), IsEmpty());
 }
 
 TEST(LogRenderer, guards_are_a_tree_of_sources_with_the_user_line) {
