@@ -192,7 +192,7 @@ void bind_callables(nb::module_& module) {
   module.def("settings", [](nb::handle object) {
     if (!is_jit_callable(object.ptr()))
       throw nb::type_error("expected a function compiled by suture.compile");
-    auto record = compiler().record(static_cast<CodeCache&>(*jit_callable_state(object.ptr())).frame_id());
+    auto record = compiler().record(cache_of(object.ptr()).frame_id());
     if (!record) throw nb::value_error("this callable has no record");
     const FrameOptions& options = record->options;
     nb::dict result;

@@ -14,9 +14,9 @@
 namespace suture {
 namespace {
 
-CodeCache& cache_of(nb::handle object) {
+CodeCache& checked_cache_of(nb::handle object) {
   if (!is_jit_callable(object.ptr())) throw nb::type_error("expected a function compiled by suture.compile");
-  return static_cast<CodeCache&>(*jit_callable_state(object.ptr()));
+  return cache_of(object.ptr());
 }
 
 std::string string_field(const Event& event, std::string_view name) {
@@ -114,7 +114,7 @@ nb::dict frame_row(const FrameRecord& record) {
 
 struct FamilyTotals {
   nb::list frames;
-  std::set<std::pair<int, int>> graphs;              // frame, newest compile with a graph
+  std::set<std::pair<int, int>> graphs;  // frame, newest compile with a graph
   // file, line, column, reason: as in the model behind explain
   std::set<std::tuple<std::string, int64_t, int64_t, std::string>> breaks;
   int64_t recompiles = 0, hits = 0;
@@ -138,7 +138,7 @@ void add_family(const FrameRecord& record, FamilyTotals& totals) {
 }
 
 nb::dict status(nb::handle object) {
-  CodeCache& cache = cache_of(object);
+  CodeCache& cache = checked_cache_of(object);
   auto record = compiler().record(cache.frame_id());
   if (!record) throw nb::value_error("this callable has no record");
   FamilyTotals totals;
@@ -162,7 +162,7 @@ nb::dict status(nb::handle object) {
 
 nb::list explain_records(nb::handle object) {
   nb::list lines;
-  for (const Event& event : compiler().family_events(cache_of(object).frame_id()))
+  for (const Event& event : compiler().family_events(checked_cache_of(object).frame_id()))
     lines.append(text(to_json_line(event)));
   return lines;
 }
@@ -189,7 +189,7 @@ void add_assembly(const FrameRecord& record, const Result<Toolchain*>& toolchain
 
 nb::list assembly_records(nb::handle object) {
   nb::list lines;
-  auto record = compiler().record(cache_of(object).frame_id());
+  auto record = compiler().record(checked_cache_of(object).frame_id());
   if (record) add_assembly(*record, compiler().toolchain(), lines);
   return lines;
 }
@@ -200,7 +200,9 @@ void bind_status(nb::module_& module) {
   module.def("assembly_records", &assembly_records, nb::arg("obj"));
   module.def("status", &status, nb::arg("obj"));
   module.def("explain_records", &explain_records, nb::arg("obj"));
-  module.def("reset_callable", [](nb::handle object) { compiler().reset(cache_of(object)); }, nb::arg("obj"));
+  module.def(
+      "reset_callable", [](nb::handle object) { compiler().reset(checked_cache_of(object)); },
+      nb::arg("obj"));
 }
 
 }  // namespace suture

@@ -73,9 +73,8 @@ Result<PyRef> transformed_function(const Capture& capture, const FrameInput& inp
   ContinuationFrames continuations;
   MakeCallable make_callable = [&](PyRef function, FrameKind kind) -> Result<PyRef> {
     SUTURE_TRY(callable, compiler.compile_child(function.get(), kind, frame));
-    continuations.frames.push_back(
-        std::to_string(static_cast<CodeCache&>(*jit_callable_state(callable.get())).frame_id()));
-    return std::move(callable);
+    continuations.frames.push_back(std::to_string(cache_of(callable.get()).frame_id()));
+    return callable;
   };
   SUTURE_TRY(output, emit_output_bytecode(capture, input.function, compiled_graph, entry, make_callable));
   continuations.names = output.resume_names;

@@ -141,7 +141,7 @@ Result<PyRef> Compiler::compile_callee(PyView function, FrameRecord& frame) {
   for (const PyRef& weak : live_callables_) {
     PyView callable = weak_target(weak.get());
     if (callable == nullptr || jit_callable_function(callable) != function) continue;
-    const int id = static_cast<CodeCache&>(*jit_callable_state(callable)).frame_id();
+    const int id = cache_of(callable).frame_id();
     const bool related =
         id == family.id || std::ranges::any_of(family.children, [&](const auto& c) { return c->id == id; });
     if (related) return PyRef::borrow(callable);
@@ -199,7 +199,7 @@ void Compiler::reset() {
       live_callables_;  // resetting frees children, which edits the list
   for (const PyRef& weak : weak_references) {
     PyRef callable = PyRef::borrow(weak_target(weak.get()));
-    if (callable) reset(static_cast<CodeCache&>(*jit_callable_state(callable.get())));
+    if (callable) reset(cache_of(callable.get()));
   }
 }
 

@@ -121,4 +121,7 @@ class CodeCache : public FrameState {
   bool compiling_ = false;
 };
 
+// Of a compiled function (is_jit_callable): every callable is made with a cache as its state.
+inline CodeCache& cache_of(PyView callable) { return static_cast<CodeCache&>(*jit_callable_state(callable)); }
+
 }  // namespace suture

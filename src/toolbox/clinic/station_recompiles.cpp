@@ -7,16 +7,12 @@
 #include <algorithm>
 
 #include "toolbox/clinic/clinic.h"
+#include "toolbox/model/lists.h"
 
 namespace suture::toolbox {
 namespace {
 
 constexpr size_t kWarmUp = 2;
-
-void add_once(std::vector<std::string>& into, const std::vector<std::string>& items) {
-  for (const std::string& item : items)
-    if (std::find(into.begin(), into.end(), item) == into.end()) into.push_back(item);
-}
 
 // The sentence of each cause, with the line that made the guard.
 std::vector<std::string> sentences(const std::vector<CauseModel>& causes) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "toolbox/model/lists.h"
+
 namespace suture::toolbox {
 namespace {
 
@@ -16,10 +18,6 @@ struct Group {
   std::string subject, actual;
   std::vector<std::string> expected, entries;
 };
-
-void add_once(std::vector<std::string>& list, const std::string& text) {
-  if (std::ranges::find(list, text) == list.end()) list.push_back(text);
-}
 
 std::string group_text(const Group& group, const CauseModel& first) {
   if (group.entries.size() == 1) return first.sentence;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "toolbox/model/lists.h"
+
 namespace suture::toolbox {
 namespace {
 
@@ -80,14 +82,6 @@ Severity severity_of(const EventRecord& event, Severity otherwise = Severity::kW
 RecompileModel read_recompile(const EventRecord& event) {
   return {event.str("function"), event.str("file"), event.integer("line"), event.list("failures_verbose"),
           read_causes(event, "failures")};
-}
-
-// Whether it was new.
-template <class Item>
-bool add_once(std::vector<Item>& list, Item item) {
-  if (std::ranges::find(list, item) != list.end()) return false;
-  list.push_back(std::move(item));
-  return true;
 }
 
 template <class List, class Same>
