@@ -1,12 +1,13 @@
 """Every row of a table is used, every use names a row, every table has its page in docs/reference.
 
-    breaks.def, guards.def, events.def, fusion_reasons.def   a row's enumerator is produced somewhere: comparing with it,
+    breaks.def, guards.def, events.def, fusion_reasons.def, perf_hints.def   a row's enumerator is produced somewhere: comparing with it,
                                                              a case label and asking who wants it produce nothing
     events.def fields                                        set on an event somewhere; no event sets another field
     options.def                                              read somewhere; no reader asks for another option
     artifacts.def                                            has a writer; components exist and have an artifact or message
     dump_files.def                                           has a writer
     breaks.def                                               has a program in break_programs and a station of stations.def
+    perf_hints.def                                           has a program in hint_programs
     all                                                      page, with every row's name in it
 
 Exits 1 and names each offending row.
@@ -23,6 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
 # Reasons that a program alone cannot cause: another Python, a defect of ours, a bad backend, no compiler.
 BREAKS_WITHOUT_PROGRAM = {"SB504", "SB507", "SB508", "SB509"}
+# It is the machine, not the program.
+HINTS_WITHOUT_PROGRAM = {"slow_blas"}
 # How the code names an enumerator that it makes, for example `guard.kind = GuardKind::kSize`.
 MADE = r"(?<!case )(?<![=!]= )\b{enum}::{enumerator}\b(?! [=!]=)"
 # An event is made by `Event(EventId::kReplay, id)` or a function that passes the id on; listeners only name it.
@@ -33,6 +36,7 @@ ENUMERATED = {
     "guard/guards.def": ("SUTURE_GUARD", "GuardKind", "guards.md", MADE, {"toolbox"}),
     "trace/events.def": ("SUTURE_EVENT", "EventId", "events.md", EVENT_MADE, {"trace", "toolbox", "bindings"}),
     "schedule/fusion_reasons.def": ("SUTURE_FUSION_REASON", "FusionReason", "fusion.md", MADE, {"toolbox"}),
+    "driver/perf_hints.def": ("SUTURE_PERF_HINT", "PerfHintId", "perf_hints.md", MADE, {"toolbox"}),
 }
 
 
@@ -182,13 +186,26 @@ def breaks() -> list[str]:
     return problems
 
 
+def hints() -> list[str]:
+    table = "driver/perf_hints.def"
+    names = {name for _, name in rows(table, "SUTURE_PERF_HINT")}
+    programs = {path.stem for path in (ROOT / "python/suture/hint_programs").glob("*.py")}
+    problems = [
+        f"python/suture/hint_programs: no program for {name}"
+        for name in sorted(names - programs - HINTS_WITHOUT_PROGRAM)
+    ]
+    return problems + [
+        f"python/suture/hint_programs: {name} is no hint" for name in sorted((programs | HINTS_WITHOUT_PROGRAM) - names)
+    ]
+
+
 def pages() -> list[str]:
     names = plain_rows("passes/passes.def", "SUTURE_PASS")
     return undocumented("passes/passes.def", names, "passes.md")
 
 
 def main() -> int:
-    problems = [*enumerated(), *event_fields(), *options(), *artifacts(), *dump_files(), *breaks(), *pages()]
+    problems = [*enumerated(), *event_fields(), *options(), *artifacts(), *dump_files(), *breaks(), *hints(), *pages()]
     for problem in problems:
         print(problem)
     print(f"tables: {len(problems)} problems")

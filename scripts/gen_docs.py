@@ -64,6 +64,22 @@ def breaks(_core) -> str:
     return text
 
 
+def perf_hints(_core) -> str:
+    from suture._reasons import advice_of, hint_pages
+
+    text = (
+        "# Performance hints\n\nWhat would be faster otherwise. The log `perf_hints`, `suture check`, `suture.explain`, traces and"
+        " the debug dump show them at their places, with the evidence and the edit to try; costs are measured when the log, `check`"
+        " or `explain` asks. `suture explain copy_reshape` prints a page in the terminal.\n"
+    )
+    for page in hint_pages():
+        text += f"\n## {page['name']}: {page['title']}\n\n{page['why']}\n\n- {advice_of(page)}\n"
+        if page["example"]:
+            text += f"\nA program with this hint:\n\n```python\n{page['example']}\n```\n"
+            text += f"\nFix: {page['fix']}\n\n```python\n{page['fixed']}\n```\n"
+    return text
+
+
 def guards(core) -> str:
     return (
         "# Guards\n\nWhat makes a compiled entry valid, as Python text, what a failure says, and what stops the recompile (records often say it\nmore precisely, with the name of the argument).\n\n"
@@ -121,8 +137,12 @@ def passes(core) -> str:
 def fusion(core) -> str:
     return (
         "# Fusion\n\nWhy two loop nests became one kernel, or why not: `reason` and `sentence` of the event"
-        " `fusion_decision`. `{p}` is the producer, `{c}` the consumer, `{b}` the buffer between them.\n\n"
-        + table(["reason", "sentence"], [(f"`{name}`", text) for name, text in core.fusion_reason_table()])
+        " `fusion_decision`. `{p}` is the producer, `{c}` the consumer, `{b}` the buffer between them. `edit` is what the hint"
+        " `missed_fusion` proposes; where there is none, two kernels are the best there is.\n\n"
+        + table(
+            ["reason", "sentence", "edit"],
+            [(f"`{name}`", text, advice) for name, text, advice in core.fusion_reason_table()],
+        )
     )
 
 
@@ -221,6 +241,7 @@ def check_json(_core) -> str:
 PAGES: dict[str, tuple[str, Callable]] = {
     "ops.md": ("src/ops/ops.def", ops),
     "breaks.md": ("src/capture/breaks.def and python/suture/break_programs", breaks),
+    "perf_hints.md": ("src/driver/perf_hints.def and python/suture/hint_programs", perf_hints),
     "guards.md": ("src/guard/guards.def", guards),
     "config.md": ("src/driver/options.def", config),
     "events.md": ("src/trace/events.def", events),

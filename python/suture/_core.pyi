@@ -120,7 +120,8 @@ def watch_calls(hook: Callable[[Any, tuple[Any, ...]], Any] | None) -> None:
     """
 
 def profile(enable: bool) -> None:
-    """Per-frame timing of calls (Frame.time_ms, first_ms)."""
+    """Per-frame timing of calls (Frame.time_ms, first_ms), and measured costs in performance hints: a graph that is compiled
+    meanwhile runs a few more times on the inputs of its first call. Calls of profile(True) nest."""
 
 # --- options ------------------------------------------------------------------------------------------------------------
 
@@ -170,8 +171,11 @@ def guard_table() -> list[tuple[str, str, str, str]]:
 def pass_table() -> list[tuple[str, bool, str]]:
     """(name, required, doc) in pipeline order"""
 
-def fusion_reason_table() -> list[tuple[str, str]]:
-    """(name, sentence)"""
+def fusion_reason_table() -> list[tuple[str, str, str]]:
+    """(name, sentence, advice)"""
+
+def perf_hint_table() -> list[tuple[str, str, str, str]]:
+    """(name, title, why, advice)"""
 
 def op_table() -> list[dict[str, Any]]:
     """One dict per line of ops.def: enumerator, name, kind, level, arity, numpy, rule, ulp64, ulp32, doc."""

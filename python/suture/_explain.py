@@ -45,7 +45,11 @@ class _Explainer:
     def __call__(self, *args: Any, **kwargs: Any) -> Explanation:
         private = compile(self._fn, **self._settings)
         target = getattr(private, "__func__", private)  # a bound method carries the compiled function inside
-        private(*args, **kwargs)
+        _core.profile(True)  # hints have measured costs
+        try:
+            private(*args, **kwargs)
+        finally:
+            _core.profile(False)
         return Explanation.of(target)
 
     def __repr__(self) -> str:
@@ -130,6 +134,12 @@ class Explanation:
     def kernels(self) -> list[dict[str, Any]]:
         """name, signature, path of the C++ file, ops, user lines."""
         return self._data["kernels"]
+
+    @property
+    def perf_hints(self) -> list[dict[str, Any]]:
+        """id, title, file, line, sentence, why, evidence, advice, bytes, cost_ms (per call; 0: not measured, as in
+        explanations made from records of calls that nobody watched)."""
+        return self._data["perf_hints"]
 
     @property
     def compile_times(self) -> dict[str, Any]:

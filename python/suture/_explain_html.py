@@ -92,6 +92,10 @@ def to_html(data: dict[str, Any]) -> str:
     guards = [[g["check"], g["function"], g["place"]] for g in data["guards"]]
     recompiles = [[r["function"], "; ".join(r["failures"]), f"{r['ms']:.1f}"] for r in data["recompiles"]]
     kernels = [[k["name"], ", ".join(k["ops"]), k["path"]] for k in data["kernels"]]
+    hints = [
+        [h["id"], _place(h), h["sentence"], h["evidence"], f"{h['cost_ms']:.6f}" if h["cost_ms"] else "", h["advice"]]
+        for h in data["perf_hints"]
+    ]
     replays = [[r["graph"], r["conditions"], r["count"]] for r in data["replays"]]
     times = [[f["compile_id"], f["function"], f"{f['ms']:.1f}"] for f in data["compile_times"]["frames"]]
     return "".join(
@@ -106,6 +110,9 @@ def to_html(data: dict[str, Any]) -> str:
             _section("Recompiles", _table(["function", "failed guards", "ms"], recompiles)),
             _section("Ran again under NumPy", _table(["graph", "conditions", "times"], replays)),
             _section("Kernels", _table(["kernel", "ops", "file"], kernels)),
+            _section(
+                "Performance hints", _table(["hint", "place", "what", "evidence", "ms per call", "edit to try"], hints)
+            ),
             _section("Graphs", _graphs(data), opened=False),
             _section("Guards", _table(["check", "function", "made at"], guards), opened=False),
             _section("Compile times", _table(["compile", "function", "ms"], times), opened=False),

@@ -27,6 +27,7 @@ _token: int | None = None
 _handlers: list[logging.Handler] = []
 _touched: list[logging.Logger] = []
 _finishing = False
+_profiling = False
 
 
 class _Restore:
@@ -77,7 +78,7 @@ def _switch(name: str, value: bool | int | str) -> str:
 def configure(text: str, *, handler: bool = True, show_help: bool = True) -> None:
     """Makes `text` the current setting. `handler`: also write to stderr or a file, as long as anything is on. `show_help`:
     print what the name `help` asks for."""
-    global _renderer, _token
+    global _renderer, _token, _profiling
     settings = _toolbox.parse_logs(text)
     if settings.help and show_help:
         try:
@@ -90,6 +91,9 @@ def configure(text: str, *, handler: bool = True, show_help: bool = True) -> Non
     if handler and text:
         _attach_handlers()
     _renderer = _toolbox.LogRenderer(settings, source_line)
+    if "perf_hints" in settings.artifacts:
+        _core.profile(True)  # hints have measured costs where somebody reads them
+        _profiling = True
     _token = _core.subscribe(sorted({*settings.events, *_core.shown_events()}), deliver)
     _finish_at_exit()
 
@@ -102,7 +106,10 @@ def reconfigure() -> None:
 
 def stop() -> None:
     """Disconnects from the compiler; handlers and levels are put back."""
-    global _renderer, _token
+    global _renderer, _token, _profiling
+    if _profiling:
+        _core.profile(False)
+        _profiling = False
     if _token is not None:
         _core.unsubscribe(_token)
         _token = None

@@ -178,7 +178,11 @@ void bind_callables(nb::module_& module) {
       "mark_static",
       [](nb::object array, int dim) { value_or_raise(compiler().marks.mark_static(array.ptr(), dim)); },
       nb::arg("array"), nb::arg("dim"));
-  module.def("profile", [](bool enable) { compiler().profiling = enable; });
+  module.def("profile", [](bool enable) {
+    static int profilers = 0;
+    profilers = std::max(profilers + (enable ? 1 : -1), 0);
+    compiler().profiling = profilers > 0;
+  });
   module.def(
       "watch_calls",
       [](nb::object hook) {

@@ -8,6 +8,7 @@
 #include "capture/graph_break.h"
 #include "cpython/code_object.h"
 #include "driver/options.h"
+#include "driver/perf_hints.h"
 #include "guard/guard_text.h"
 #include "ops/op_info.h"
 #include "passes/pass_runner.h"
@@ -119,8 +120,16 @@ nb::list pass_table() {
 
 nb::list fusion_reason_table() {
   nb::list table;
-#define SUTURE_FUSION_REASON(id, name, sentence) table.append(nb::make_tuple(name, sentence));
+#define SUTURE_FUSION_REASON(id, name, sentence, advice) table.append(nb::make_tuple(name, sentence, advice));
 #include "schedule/fusion_reasons.def"
+  return table;
+}
+
+nb::list perf_hint_table() {
+  nb::list table;
+  for (const PerfHintInfo& hint : all_perf_hints())
+    table.append(nb::make_tuple(std::string(hint.name), std::string(hint.title), std::string(hint.why),
+                                std::string(hint.advice)));
   return table;
 }
 
@@ -144,6 +153,7 @@ void bind_tables(nb::module_& module) {
   module.def("guard_table", &guard_table);
   module.def("pass_table", &pass_table);
   module.def("fusion_reason_table", &fusion_reason_table);
+  module.def("perf_hint_table", &perf_hint_table);
   module.def("nearest_name", [](const std::string& wanted, const std::vector<std::string>& known) {
     return nearest_name(wanted, known);
   });

@@ -9,6 +9,8 @@
 #include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
+#include "driver/measure.h"
+#include "driver/perf_hints.h"
 #include "driver/replay.h"
 #include "driver/report_plan.h"
 #include "driver/reports.h"
@@ -74,8 +76,34 @@ Result<Graph> lower_captured(Capture& capture, CompileContext& ctx) {
   return lowered;
 }
 
-Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler, CompileContext& ctx,
-                             Phases& phases) {
+// The objects the graph's inputs hold in this call; empty when one of them is computed.
+std::vector<PyRef> present_inputs(const Capture& capture, const FrameInput& input) {
+  std::vector<PyRef> objects;
+  for (RecipeId id : capture.input_recipes) {
+    const Recipe& recipe = capture.recipes[static_cast<size_t>(id)];
+    PyView value = recipe.kind == Recipe::Kind::kSource ? fetch(capture.guards.sources, recipe.source, input)
+                                                        : recipe.object.get();
+    if (!value) return {};
+    objects.push_back(PyRef::borrow(value));
+  }
+  return objects;
+}
+
+// Null when nobody asked for measured costs; without figures when the graph cannot be measured.
+std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay, const Capture& capture,
+                                           const FrameInput& input, Compiler& compiler, Phases& phases) {
+  if (!compiler.profiling) return nullptr;
+  const std::vector<PyRef> inputs = present_inputs(capture, input);
+  if (inputs.size() != capture.input_recipes.size()) return std::make_shared<GraphTimes>();
+  const auto pause = phases.pause();
+  compiler.measuring = true;
+  auto times = measure_graph(compiled_graph, replay, capture.graph, inputs);
+  compiler.measuring = false;
+  return times;
+}
+
+Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef replay, Compiler& compiler,
+                             CompileContext& ctx, Phases& phases) {
   auto lowering = phases.start("passes");
   SUTURE_TRY(graph, lower_captured(capture, ctx));
   lowering.stop();
@@ -88,7 +116,6 @@ Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler,
   const Schedule& schedule = kept->schedule;
   report_schedule(ctx, compiler, kept);
   report_steps(ctx, capture.graph.name, schedule);
-  report_numpy_steps(ctx, lowered, schedule);
   SUTURE_TRY(code, emit(schedule, lowered, {.source_line = source_line}));
   generating.stop();
 
@@ -108,15 +135,21 @@ Result<PyRef> compile_native(Capture& capture, PyRef replay, Compiler& compiler,
     report_assembly(ctx, capture.graph.name, *toolchain, *native.library);
   }
   native.plan = std::move(code.plan);
-  native.replay = std::move(replay);
+  native.replay = replay;
   native.symbol_count = static_cast<int>(capture.graph.env.symbols().size());
   native.bindings = input_bindings(capture);
   native.mutates_inputs = capture.graph.mutates_inputs();
   // A frame that ends with its graph has nothing to lose: the function itself is the most exact replay.
   const bool whole_frame = capture.needs_rerun || capture.end.kind == FrameEnd::Kind::kReturn;
   native.again = whole_frame ? RunAgain::kFrame : RunAgain::kGraph;
-  native.on_replay = replay_reporter(ctx, capture.graph.name);
-  return make_compiled_graph(std::move(native), capture.graph.name);
+  native.on_replay = [report = replay_reporter(ctx, capture.graph.name), &measuring = compiler.measuring](
+                         uint32_t status, int flags) {
+    if (!measuring) report(status, flags);
+  };
+  SUTURE_TRY(compiled, make_compiled_graph(std::move(native), capture.graph.name));
+  report_perf_hints(ctx, compiler, kept,
+                    measured(compiled.get(), replay.get(), capture, input, compiler, phases));
+  return compiled;
 }
 
 // A backend that raises costs its user the compiled code, not the result; strict mode shows the exception
@@ -192,7 +225,7 @@ Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler&
     SUTURE_TRY(callable, compiler.hooks.make_interpreter(capture.graph, lowered));
     return make_foreign(capture, std::move(callable));
   }
-  return compile_native(capture, std::move(replay), compiler, ctx, phases);
+  return compile_native(capture, input, std::move(replay), compiler, ctx, phases);
 }
 
 }  // namespace suture

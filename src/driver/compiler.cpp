@@ -10,6 +10,7 @@
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"
 #include "driver/compile_frame.h"
+#include "driver/perf_hints.h"
 #include "toolchain/kernel_cache.h"
 
 namespace suture {
@@ -166,6 +167,8 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   auto cache = std::make_unique<CodeCache>(std::move(compile_fn), frame->id);
   cache->hides_caller = frame->kind == FrameKind::kIteration;
   cache->profile_when(&profiling);
+  cache->sample_calls_with(
+      [this, record = frame.get()](const CallSample& sample) { report_sample(*record, sample); });
   cache->watch_calls_by(&call_watch);
   cache->disable_when(&disabled);
   cache->count_compiles_in(&compiles_);
@@ -179,6 +182,13 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
     return Error::python("compile");
   }
   return callable;
+}
+
+void Compiler::report_sample(const FrameRecord& frame, const CallSample& sample) {
+  const CompileId id{frame.id, std::max(frame.compiles - 1, 0), 0};
+  if (auto hint = page_fault_hint(frame, sample))
+    report_unwritten(id, {EventId::kPerfHint},
+                     [event = perf_hint_event(id, *hint)] { return std::vector<Event>{event}; });
 }
 
 void Compiler::reset(CodeCache& cache) {

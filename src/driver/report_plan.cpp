@@ -87,23 +87,6 @@ std::vector<std::pair<int, int>> lives(const LaunchPlan& plan) {
 
 }  // namespace
 
-void report_numpy_steps(const CompileContext& ctx, const Graph& lowered, const Schedule& schedule) {
-  if (!ctx.trace.wants(EventId::kPerfHint)) return;
-  for (const auto& step : schedule.steps) {
-    const auto* call = std::get_if<NumpyCall>(&step);
-    if (!call || call->why.empty() || call->node == kNoNode) continue;
-    const Node& node = lowered.node(call->node);
-    ctx.trace.emit(Event(EventId::kPerfHint, ctx.id)
-                       .set("id", std::string("numpy_step"))
-                       .set("sentence", fmt::format("{} is done by NumPy, between kernels", node.target))
-                       .set("evidence", call->why)
-                       .set("cost_ms", 0.0)
-                       .set("advice", std::string())
-                       .set("file", node.where.file)
-                       .set("line", int64_t{node.where.line}));
-  }
-}
-
 void report_steps(const CompileContext& ctx, const std::string& graph, const Schedule& schedule) {
   if (!ctx.trace.wants(EventId::kSchedulePlanned)) return;
   Strings steps, loops, axes, reasons, reads, writes;

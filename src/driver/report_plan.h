@@ -8,8 +8,6 @@
 namespace suture {
 
 void report_steps(const CompileContext& ctx, const std::string& graph, const Schedule& schedule);
-// A perf_hint for every step that stays a NumPy call although kernels know the operation.
-void report_numpy_steps(const CompileContext& ctx, const Graph& lowered, const Schedule& schedule);
 void report_memory_plan(const CompileContext& ctx, const std::string& graph, const LaunchPlan& plan,
                         const ShapeEnv& env);
 

@@ -1,4 +1,4 @@
-// Phases: how long each step of one compile took, in milliseconds.
+// Phases: how long each step of one compile took, in milliseconds. What happens during a pause took no time.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class Phases {
  public:
   class Timer {
    public:
-    Timer(Phases& phases, std::string name) : phases_(&phases), name_(std::move(name)), start_(Clock::now()) {
+    Timer(Phases& phases, std::string name) : phases_(&phases), name_(std::move(name)), start_(phases.now()) {
       phases.note_start(name_, start_);
     }
     Timer(Timer&& other) noexcept
@@ -25,7 +25,7 @@ class Phases {
     ~Timer() { stop(); }
     void stop() {
       if (Phases* phases = std::exchange(phases_, nullptr))
-        phases->add(name_, std::chrono::duration<double, std::milli>(Clock::now() - start_).count());
+        phases->add(name_, std::chrono::duration<double, std::milli>(phases->now() - start_).count());
     }
 
    private:
@@ -34,6 +34,19 @@ class Phases {
     Clock::time_point start_;
   };
 
+  class Pause {
+   public:
+    explicit Pause(Phases& phases) : phases_(phases), begin_(Clock::now()) {}
+    ~Pause() { phases_.paused_ += Clock::now() - begin_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Phases& phases_;
+    Clock::time_point begin_;
+  };
+
+  Pause pause() { return Pause(*this); }  // ends with its scope
   Timer start(std::string name) { return Timer(*this, std::move(name)); }
   void add(const std::string& name, double ms) {
     for (auto& [known, total] : phases_) {
@@ -61,7 +74,10 @@ class Phases {
     starts_.emplace_back(name, std::chrono::duration<double, std::milli>(now - origin_).count());
   }
 
+  Clock::time_point now() const { return Clock::now() - paused_; }
+
   Clock::time_point origin_;
+  Clock::duration paused_{};
   std::vector<std::pair<std::string, double>> starts_;
   std::vector<std::pair<std::string, double>> phases_;
 };

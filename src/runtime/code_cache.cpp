@@ -1,6 +1,8 @@
 // See code_cache.h.
 #include "runtime/code_cache.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -99,8 +101,9 @@ class CodeCache::Running {
     if (!scratch) scratch = std::make_unique<GuardScratch>();
     ++cache_.running_;
     if (cache_.profiling && *cache_.profiling) {
-      begin_ = Clock::now();
       compiles_before_ = cache_.compiles_anywhere();
+      faults_before_ = cache_.sample_.is_open() ? minor_faults_of_thread() : 0;
+      begin_ = Clock::now();
     }
   }
   ~Running() {
@@ -109,6 +112,9 @@ class CodeCache::Running {
       const bool steady = !compiled && cache_.compiles_anywhere() == compiles_before_;
       (steady ? cache_.counters_.time_ms : cache_.counters_.first_ms) += spent.count();
       cache_.counters_.steady_calls += steady;
+      if (steady && cache_.sample_.is_open())
+        cache_.count_steady(spent.count(), minor_faults_of_thread() - faults_before_);
+      if (!steady) cache_.sample_ = {};
     }
     cache_.scratch_ = std::move(scratch);
     // Freed entries may run code that comes back here: the list is emptied first.
@@ -121,13 +127,26 @@ class CodeCache::Running {
   using Clock = std::chrono::steady_clock;
   CodeCache& cache_;
   Clock::time_point begin_{};
-  int64_t compiles_before_ = 0;
+  int64_t compiles_before_ = 0, faults_before_ = 0;
 
  public:
   std::unique_ptr<GuardScratch> scratch;
   bool compiled = false;
   bool is_tail_call = false;
 };
+
+int64_t minor_faults_of_thread() noexcept {
+  rusage usage{};
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt : 0;
+}
+
+// The first calls after a compile fill the memory that later ones use again.
+void CodeCache::count_steady(double ms, int64_t faults) {
+  if (++sample_.seen <= CallSample::kWarmup) return;
+  sample_.ms += ms;
+  sample_.minor_faults += faults;
+  if (!sample_.is_open() && on_sample_) on_sample_(sample_);
+}
 
 CodeCache::CodeCache(CompileFn compile, int frame_id) : compile_(std::move(compile)), frame_id_(frame_id) {}
 

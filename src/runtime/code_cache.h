@@ -21,6 +21,7 @@
 #include "guard/guard_tree.h"
 #include "guard/recipe.h"
 #include "runtime/build_value.h"
+#include "runtime/call_sample.h"
 #include "runtime/call_watch.h"
 #include "runtime/compiled_graph.h"
 
@@ -85,12 +86,15 @@ class CodeCache : public FrameState {
   void watch_calls_by(const std::shared_ptr<CallWatch>* watch) { watch_ = watch; }
   // While *on, every call runs in the interpreter; entries stay.
   void disable_when(const bool* on) { disabled_ = on; }
+  // While profiling is on, a few calls after each compile are counted.
+  void sample_calls_with(OnCallSample on_sample) { on_sample_ = std::move(on_sample); }
   // Counts compiles of all caches that share it, so that a call knows whether anything was compiled during
   // it.
   void count_compiles_in(int64_t* compiles) { compiles_anywhere_ = compiles; }
 
  private:
   class Running;
+  void count_steady(double ms, int64_t faults);
   PyObject* run_call(PyView function, std::span<PyObject* const> bound);
   PyObject* watched_call(std::shared_ptr<CallWatch> watch, PyView function, std::span<PyObject* const> bound);
   PyObject* dispatch(const FrameInput& input, Running& running);
@@ -115,6 +119,8 @@ class CodeCache : public FrameState {
   std::vector<std::unique_ptr<CacheEntry>> retired_;  // dropped while calls were running
   std::unique_ptr<GuardScratch> scratch_;             // null while a call uses it
   mutable FrameCounters counters_;
+  CallSample sample_;
+  OnCallSample on_sample_;
   std::optional<std::string> skip_reason_;
   PyRef code_;  // the code object that the entries were compiled from
   int running_ = 0;

@@ -17,7 +17,7 @@ struct CompiledGraphObject {
   PyObject* weak_references;
   Launcher* launcher;  // or:
   PyObject* callable;
-  RunRecorder* recorder;  // null, but for a run that the debug dump wants to see
+  RunRecorder* recorder;  // null, but for a run that somebody wants to see
   RunAgain again;         // of a callable
 };
 
@@ -163,9 +163,9 @@ bool run_recorded(PyView compiled_graph, std::span<PyObject* const> inputs, std:
   const std::unique_ptr<RunRecorder> recorder(std::exchange(as_graph(compiled_graph)->recorder, nullptr));
   recorder->before(inputs);
   Launcher* launcher = as_graph(compiled_graph)->launcher;
-  if (launcher) launcher->record_numpy_steps(recorder.get());
+  if (launcher) launcher->record_steps(recorder.get());
   const bool ok = run_unrecorded(compiled_graph, inputs, outputs);
-  if (launcher) launcher->record_numpy_steps(nullptr);
+  if (launcher) launcher->record_steps(nullptr);
   if (ok) {
     recorder->after(outputs);
     return true;

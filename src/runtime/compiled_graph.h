@@ -46,11 +46,13 @@ struct NativeGraph {
   std::function<void(uint32_t kernel_status, int fp_flags)> on_replay;  // emits the event
 };
 
-// Sees one run of a graph, for the debug dump. Called with no Python exception set; must leave none behind.
+// Sees one run of a graph, for the debug dump and for measured hints. Called with no Python exception set; must leave none
+// behind.
 class RunRecorder {
  public:
   virtual ~RunRecorder() = default;
   virtual void before(std::span<PyObject* const> inputs) = 0;
+  virtual void step_begins(size_t) {}  // of the launch plan; once more after the last, with their number
   virtual void numpy_step(size_t step, PyView result) = 0;  // of the launch plan
   virtual void after(std::span<PyObject* const> outputs) = 0;
   virtual void failed() = 0;  // instead of `after`: the run raised

@@ -288,6 +288,7 @@ bool Launcher::restore_inputs(Frame& frame) const {
 Launcher::Outcome Launcher::run_steps(Frame& frame, std::span<PyObject* const> inputs) {
   clear_fp_status();
   for (size_t s = 0; s < steps_.size(); ++s) {
+    if (recorder_) recorder_->step_begins(s);
     if (steps_[s].kernel == nullptr) {
       frame.fp_flags |= fp_status();  // NumPy clears the flags for itself
       const Outcome outcome = run_numpy(frame, inputs, s);
@@ -303,6 +304,7 @@ Launcher::Outcome Launcher::run_steps(Frame& frame, std::span<PyObject* const> i
         steps_[s].kernel(frame.arguments.data(), frame.layout.sizes.data() + frame.layout.first_size[s]);
   }
   frame.fp_flags |= fp_status();
+  if (recorder_) recorder_->step_begins(steps_.size());
   return must_replay(frame) ? Outcome::kReplay : Outcome::kDone;
 }
 

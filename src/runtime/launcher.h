@@ -39,7 +39,7 @@ class Launcher {
   int traverse(visitproc visit, void* arg) const;
   void clear() { native_.replay = {}; }
   const KernelLibrary* library() const { return native_.library.get(); }
-  void record_numpy_steps(RunRecorder* recorder) { recorder_ = recorder; }  // null: no longer
+  void record_steps(RunRecorder* recorder) { recorder_ = recorder; }  // null: no longer
 
  private:
   struct Step {

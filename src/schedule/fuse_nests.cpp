@@ -220,7 +220,7 @@ FuseResult try_link(const Nest& producer, const Nest& consumer, const Link& link
 
 const FusionReasonInfo& info(FusionReason reason) {
   static constexpr FusionReasonInfo kTable[] = {
-#define SUTURE_FUSION_REASON(id, name, sentence) {FusionReason::id, name, sentence},
+#define SUTURE_FUSION_REASON(id, name, sentence, advice) {FusionReason::id, name, sentence, advice},
 #include "schedule/fusion_reasons.def"
   };
   return kTable[static_cast<size_t>(reason)];

@@ -29,7 +29,7 @@ enum class FusionReason : uint8_t {
 };
 struct FusionReasonInfo {
   FusionReason id;
-  std::string_view name, sentence;
+  std::string_view name, sentence, advice;
 };
 const FusionReasonInfo& info(FusionReason reason);
 

@@ -152,20 +152,34 @@ class Fuser {
     renew_candidates(into, gone);
   }
 
-  std::string name_of(const Group& group, bool last) const {
+  NodeId node_of(const Group& group, bool last) const {
     if (const Nest* nest = group.nest()) {
-      if (nest->nodes.empty()) return "?";
-      return graph_.node(last ? nest->nodes.back() : nest->nodes.front()).name;
+      if (nest->nodes.empty()) return kNoNode;
+      return last ? nest->nodes.back() : nest->nodes.front();
     }
-    return graph_.node(std::get<NumpyCall>(group.statement).node).name;
+    return std::get<NumpyCall>(group.statement).node;
+  }
+
+  std::string name_of(NodeId node) const { return node == kNoNode ? "?" : graph_.node(node).name; }
+
+  // What goes through memory between the two: a temporary is written and read, anything else is read once more.
+  int64_t bytes_between(BufferId id) const {
+    if (id < 0) return 0;
+    const Buffer& buffer = program_.buffers[id];
+    const int64_t bytes = program_.env.hint(product(buffer.shape)) * itemsize(buffer.dtype);
+    return buffer.kind == Buffer::Kind::kTemp ? 2 * bytes : bytes;
   }
 
   void record(const Pair& pair, const FuseResult& result) {
     FusionVerdict verdict;
-    verdict.producer = name_of(groups_[pair.first], true);
-    verdict.consumer = name_of(groups_[pair.second], false);
+    verdict.producer_node = node_of(groups_[pair.first], true);
+    verdict.consumer_node = node_of(groups_[pair.second], false);
+    verdict.producer = name_of(verdict.producer_node);
+    verdict.consumer = name_of(verdict.consumer_node);
     verdict.fused = result.nest.has_value();
     verdict.reason = info(result.reason).name;
+    verdict.advice = info(result.reason).advice;
+    verdict.bytes = bytes_between(result.buffer);
     const std::string buffer = result.buffer >= 0 ? program_.buffers[result.buffer].name : "";
     verdict.sentence =
         replaced(replaced(replaced(std::string(info(result.reason).sentence), "{p}", verdict.producer), "{c}",

@@ -20,6 +20,11 @@ struct FusionVerdict {
   bool fused = false;
   std::string reason;  // id from fusion_reasons.def
   std::string sentence;
+  std::string advice;              // "" when there is nothing to edit
+  NodeId producer_node = kNoNode;  // of the graph, for the user's lines
+  NodeId consumer_node = kNoNode;
+  int64_t bytes =
+      0;  // written and read again because the two are apart, or would have been, at this call's sizes
 };
 
 // The fused nest. Its axes are in loop order, outermost first; axes of extent 1 are gone and contiguous axes

@@ -122,6 +122,11 @@ def overflowing(x):
     return np.exp(x) + 1
 
 
+def differences(x):
+    y = x * 2
+    return y[1:] - y[:-1]
+
+
 def explained(function: Any, *calls: tuple[Any, ...], **settings: Any) -> dict[str, Any]:
     compiled = suture.compile(function, **settings)
     for arguments in calls:
@@ -160,6 +165,7 @@ def explanations() -> dict[str, dict[str, Any]]:
         "symbols": explained(branchy, sizes[0], dynamic=True),
         "replay": replayed,
         "backend": explained(branchy, sizes[0], backend=broken_backend),
+        "hint": explained(differences, (np.linspace(0, 1, 10_000),)),
         "internal error": suture.Explanation([internal_error()], None).to_dict(),
     }
 

@@ -1,5 +1,6 @@
 """suture explain FILE: runs the program and prints the explanation of every compiled function that was called.
-suture explain NAME: says what a name in Suture's messages means (SB101, a guard kind, a fusion reason, a pass, an option).
+suture explain NAME: says what a name in Suture's messages means (SB101, a performance hint, a guard kind, a fusion reason, a
+pass, an option).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Command:
     example = (
         "examples:\n  suture explain --function 'hillshade*' examples/terrain.py\n"
         "  suture explain SB101             what a break reason means, with a program and its fix\n"
+        "  suture explain copy_reshape      a performance hint, with a program and its fix\n"
         "  suture explain size              a guard kind; names of fusion reasons, passes and options work too"
     )
 

@@ -32,7 +32,7 @@ inline std::string_view name_of(Station station) { return all_stations()[static_
 
 struct Finding {
   Station station = Station::breaks;
-  std::string id;  // SB id, or a name of the clinic's own: "recompile", "not_fused"
+  std::string id;  // SB id, a performance hint, or a name of the clinic's own: "recompile"
   Severity severity = Severity::kWarning;
   std::string function, file;
   int64_t line = 0, column = -1, end_column = -1;

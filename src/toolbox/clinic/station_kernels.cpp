@@ -1,8 +1,7 @@
-// Station 3: kernels - slower than NumPy, replays, what was not fused, a cache that cannot be used.
+// Station 3: kernels - slower than NumPy, replays, performance hints, a cache that cannot be used.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "toolbox/clinic/clinic.h"
 
@@ -12,6 +11,7 @@ namespace {
 constexpr int64_t kManyReplays = 10;
 constexpr double kSlower = 0.95;   // below this the difference is more than noise
 constexpr double kNoticeable = 1;  // milliseconds over the whole run
+constexpr double kTrifle = 0.1;  // the same: measured hints that cost less are left to the log and to explain
 
 Finding slower_finding(const FunctionRow& row) {
   Finding finding = finding_at(row, Station::kernels, "slower_than_numpy", Severity::kWarning);
@@ -41,31 +41,21 @@ Finding replay_finding(const ReplayModel& replay) {
   return finding;
 }
 
-// One note per function: which loops stayed apart, and why.
-std::vector<Finding> unfused_findings(const TraceModel& model) {
-  std::map<std::string, Finding> by_function;
-  for (const FusionModel& fusion : model.fusions) {
-    if (fusion.fused) continue;
-    Finding& finding = by_function
-                           .try_emplace(fusion.file + ":" + fusion.function,
-                                        finding_at(fusion, Station::kernels, "not_fused", Severity::kNote))
-                           .first->second;
-    std::string sentence =
-        fmt::format("{} and {}: {} ({})", fusion.producer, fusion.consumer, fusion.sentence, fusion.reason);
-    if (std::find(finding.evidence.begin(), finding.evidence.end(), sentence) == finding.evidence.end())
-      finding.evidence.push_back(sentence);
-  }
-  std::vector<Finding> out;
-  for (auto& [key, finding] : by_function) {
-    // Pairs that only wait for another step say least: they come last.
-    std::stable_partition(finding.evidence.begin(), finding.evidence.end(),
-                          [](const std::string& line) { return !line.ends_with("(order)"); });
-    finding.what = fmt::format("{} not fused",
-                               count_of(static_cast<int64_t>(finding.evidence.size()), "pair") + " of loops");
-    finding.why = "Each pair that stays apart writes its intermediate result to memory and reads it back.";
-    out.push_back(std::move(finding));
-  }
-  return out;
+// The cost of a hint is that of one call; the finding has that of all calls of its function.
+Finding hint_finding(const HintModel& hint, const Explanation& run) {
+  Finding finding = finding_at(hint, Station::kernels, hint.id, Severity::kNote);
+  finding.what = hint.title;
+  finding.why = hint.why;
+  finding.evidence.push_back(hint.sentence);
+  if (!hint.evidence.empty()) finding.evidence.push_back(hint.evidence);
+  if (!hint.advice.empty()) finding.advice.push_back(hint.advice);
+  if (hint.cost_ms <= 0) return finding;
+  const FrameStatus* status = run.status_of(hint.frame);
+  const int64_t calls = std::max<int64_t>(status ? status->calls : 1, 1);
+  finding.cost_ms = hint.cost_ms * static_cast<double>(calls);
+  finding.evidence.push_back(
+      fmt::format("up to {:.6f} ms per call, measured; {}", hint.cost_ms, count_of(calls, "call")));
+  return finding;
 }
 
 Finding cache_finding(const NoteModel& note) {
@@ -84,7 +74,10 @@ std::vector<Finding> examine_kernels(const Explanation& run, const std::vector<F
   for (const FunctionRow& row : functions)
     if (row.speedup() >= 0 && row.speedup() < kSlower) out.push_back(slower_finding(row));
   for (const ReplayModel& replay : run.model().replays) out.push_back(replay_finding(replay));
-  for (Finding& finding : unfused_findings(run.model())) out.push_back(std::move(finding));
+  for (const HintModel& hint : run.model().hints) {
+    Finding finding = hint_finding(hint, run);
+    if (finding.cost_ms <= 0 || finding.cost_ms >= kTrifle) out.push_back(std::move(finding));
+  }
   for (const NoteModel& note : run.model().cache_troubles) out.push_back(cache_finding(note));
   return out;
 }

@@ -78,6 +78,7 @@ std::string write_assembly(const CompileDump& dump) {
   return with_newline(dump.text_of(EventId::kKernelAssembly, "text"));
 }
 
+std::string write_perf_hints(const CompileDump& dump) { return rendered(dump, "perf_hints"); }
 std::string write_guards(const CompileDump& dump) { return rendered(dump, "guards"); }
 std::string write_symbols(const CompileDump& dump) { return rendered(dump, "dynamic"); }
 std::string write_breaks(const CompileDump& dump) { return rendered(dump, "graph_breaks"); }

@@ -121,6 +121,17 @@ void write_kernels(JsonWriter& json, const Explanation& explanation) {
   json.end_array();
 }
 
+void write_hints(JsonWriter& json, const Explanation& explanation) {
+  json.key("perf_hints").begin_array();
+  for (const HintModel& hint : explanation.model().hints) {
+    json.begin_object().field("id", hint.id).field("title", hint.title).field("function", hint.function);
+    json.field("file", hint.file).field("line", hint.line).field("sentence", hint.sentence);
+    json.field("why", hint.why).field("evidence", hint.evidence).field("advice", hint.advice);
+    json.field("bytes", hint.bytes).field("cost_ms", hint.cost_ms).end_object();
+  }
+  json.end_array();
+}
+
 void write_phases(JsonWriter& json, const std::vector<std::pair<std::string, double>>& phases) {
   json.key("phases").begin_object();
   for (const auto& [phase, ms] : phases) json.field(phase, ms);
@@ -200,6 +211,7 @@ std::string explanation_json(const Explanation& explanation) {
   write_breaks(json, explanation);
   write_guards_and_recompiles(json, explanation);
   write_kernels(json, explanation);
+  write_hints(json, explanation);
   write_compile_times(json, explanation);
   write_skips(json, explanation);
   write_notes(json, explanation);

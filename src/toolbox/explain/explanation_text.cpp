@@ -113,6 +113,18 @@ void write_kernels(std::string& out, const Explanation& explanation) {
                        replay.conditions);
 }
 
+void write_hints(std::string& out, const Explanation& explanation) {
+  if (explanation.model().hints.empty()) return;
+  out += "Performance Hints:\n";
+  for (const HintModel& hint : explanation.model().hints) {
+    out +=
+        fmt::format("  {} at {}:{} in {}: {}\n", hint.id, hint.file, hint.line, hint.function, hint.sentence);
+    out += fmt::format("    Why: {}\n    Evidence: {}\n", hint.why, hint.evidence);
+    if (hint.cost_ms > 0) out += fmt::format("    Cost: up to {:.6f} ms per call, measured\n", hint.cost_ms);
+    out += fmt::format("    Hint: {}\n    More: suture explain {}\n", hint.advice, hint.id);
+  }
+}
+
 void write_compile_times(std::string& out, const Explanation& explanation) {
   double total = 0;
   std::map<std::string, double> phases;
@@ -145,6 +157,7 @@ std::string explanation_text(const Explanation& explanation) {
   write_guards(out, explanation);
   write_recompiles(out, explanation);
   write_kernels(out, explanation);
+  write_hints(out, explanation);
   write_compile_times(out, explanation);
   return escape_terminal(out);
 }

@@ -12,9 +12,11 @@ Texts render_perf_hints(const EventRecord& event, RenderContext& context) {
       fmt::format("{} at {}: {}", event.str("id"),
                   file.empty() ? context.frame_of(event).str() : place(file, event.integer("line")),
                   event.str("sentence"));
-  if (cost > 0) out += fmt::format("\nCost: {:.3f} ms per call", cost);
+  if (const std::string why = event.str("why"); !why.empty()) out += "\nWhy: " + why;
   if (!evidence.empty()) out += "\nEvidence: " + evidence;
+  if (cost > 0) out += fmt::format("\nCost: up to {:.6f} ms per call, measured", cost);
   if (!advice.empty()) out += "\nHint: " + advice;
+  out += "\nMore: suture explain " + event.str("id");
   return out;
 }
 

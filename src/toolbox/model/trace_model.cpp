@@ -200,9 +200,6 @@ void TraceModel::add_trouble(const EventRecord& event) {
                                severity_of(event, Severity::kError), event.list("hints"),
                                event.integer("line")});
   if (event.is(EventId::kCacheTrouble)) cache_troubles.push_back({event.str("path"), event.str("message")});
-  if (event.is(EventId::kFusionDecision))
-    fusions.push_back({frame ? frame->function : "", file, event.str("producer"), event.str("consumer"),
-                       event.str("reason"), event.str("sentence"), line, event.flag("fused")});
   if (!event.is(EventId::kReplay)) return;
   auto& replay = find_or_add(replays, [&](const ReplayModel& r) {
     return r.graph == event.str("graph") && r.conditions == event.str("conditions");
@@ -211,7 +208,20 @@ void TraceModel::add_trouble(const EventRecord& event) {
             replay.count + 1};
 }
 
+void TraceModel::add_hint(const EventRecord& event) {
+  auto& hint = find_or_add(hints, [&](const HintModel& h) {
+    return h.frame == event.compile.frame && h.id == event.str("id") && h.line == event.integer("line") &&
+           h.sentence == event.str("sentence") && h.file == event.str("file");
+  });
+  const FrameModel* frame = find_frame(event.compile.frame);
+  hint = {event.str("id"),       event.str("title"),     frame ? frame->function : event.str("function"),
+          event.str("file"),     event.str("sentence"),  event.str("why"),
+          event.str("evidence"), event.str("advice"),    event.compile.frame,
+          event.integer("line"), event.integer("bytes"), event.number("cost_ms")};
+}
+
 void TraceModel::add(const EventRecord& event) {
+  if (event.is(EventId::kPerfHint)) return add_hint(event);
   if (event.is(EventId::kGraphBreak)) return add_break(event);
   if (event.is(EventId::kFrameSkipped)) return add_skip(event);
   add_compile_part(event);

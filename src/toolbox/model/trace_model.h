@@ -139,10 +139,10 @@ struct SymbolModel {
   std::string symbol, source, why;
 };
 
-struct FusionModel {
-  std::string function, file, producer, consumer, reason, sentence;
-  int64_t line = 0;
-  bool fused = false;
+struct HintModel {  // perf_hint: one per place and sentence, with what the newest compile says
+  std::string id, title, function, file, sentence, why, evidence, advice;
+  int64_t frame = -1, line = 0, bytes = 0;
+  double cost_ms = 0;  // per call; 0 not measured
 };
 
 struct NoteModel {  // cache_trouble
@@ -162,7 +162,7 @@ class TraceModel {
   std::vector<InternalErrorModel> internal_errors;
   std::vector<ReplayModel> replays;
   std::vector<SymbolModel> symbols;
-  std::vector<FusionModel> fusions;
+  std::vector<HintModel> hints;
   std::vector<NoteModel> cache_troubles;
   int unreadable_lines = 0;
 
@@ -175,6 +175,7 @@ class TraceModel {
   void add_skip(const EventRecord& event);
   void add_compile_part(const EventRecord& event);
   void add_trouble(const EventRecord& event);
+  void add_hint(const EventRecord& event);
 };
 
 }  // namespace suture::toolbox

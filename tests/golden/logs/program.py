@@ -43,6 +43,11 @@ def numbers(x):
     yield x + 1
 
 
+def shifted(x):
+    y = x * 2
+    return y[1:] - y[:-1]
+
+
 def main() -> None:
     compiled = suture.compile(f)
     for size in (4, 6, 8):
@@ -56,6 +61,7 @@ def main() -> None:
         suture.compile(divided)(np.zeros(2))
         suture.compile(divided)(np.zeros(2))
     next(suture.compile(numbers)(np.ones(1)))
+    suture.compile(shifted)(np.linspace(0, 1, 10_000))
 
 
 main()
