@@ -110,8 +110,9 @@ Break callee_break(CaptureState& state, const std::string& callee, Break inner) 
   if (inner.cause)
     return inner;  // wrapped already by a deeper call: keep one wrapper, the outermost call site
   auto cause = std::make_shared<Break>(inner);
-  Break out = state.make_break(BreakReason::kCalleeBreaks,
-                               {callee, fmt::format("{} at {}", inner.title(), inner.where.place()), "called as it is"});
+  Break out = state.make_break(
+      BreakReason::kCalleeBreaks,
+      {callee, fmt::format("{} at {}", inner.title(), inner.where.place()), "called as it is"});
   out.cause = std::move(cause);
   return out;
 }

@@ -2,8 +2,15 @@
 
 #include <algorithm>
 
+#include "loop/conditions.h"
+
 namespace suture {
 namespace {
+
+template <class Item>
+void add_once(std::vector<Item>& list, const Item& item) {
+  if (std::ranges::find(list, item) == list.end()) list.push_back(item);
+}
 
 BufferSpec::Kind spec_kind(Buffer::Kind kind) {
   switch (kind) {
@@ -41,12 +48,30 @@ int PlanBuilder::use(BufferId id) {
   return number_[id] = static_cast<int>(plan_.buffers.size() - 1);
 }
 
-// Inputs whose memory a kernel changes; the runtime saves what they held, for a replay.
-void PlanBuilder::add_written(BufferId root) {
+// Inputs whose memory a kernel changes, and the part that it changes.
+void PlanBuilder::add_written(const Nest& nest, const Store& store) {
+  const BufferId root = root_buffer(schedule_.buffers, store.access.buffer);
   if (schedule_.buffers[static_cast<size_t>(root)].kind != Buffer::Kind::kInput) return;
-  const int buffer = use(root);
-  if (std::find(plan_.written.begin(), plan_.written.end(), buffer) == plan_.written.end())
-    plan_.written.push_back(buffer);
+  add_once(plan_.written, use(root));
+  BufferSpec part;
+  part.kind = BufferSpec::Kind::kView;
+  part.base = use(store.access.buffer);
+  part.dtype = schedule_.buffers[static_cast<size_t>(root)].dtype;
+  part.offset = store.access.offset;
+  const std::vector<bool> reduced = reduced_axes(nest);
+  for (size_t axis = 0; axis < nest.extents.size(); ++axis) {
+    const SymInt& stride = store.access.strides[axis];
+    if ((store.after_reduction && reduced[axis]) || stride == SymInt(0)) continue;
+    part.shape.push_back(nest.extents[axis]);
+    part.strides.push_back(stride);
+  }
+  add_once(plan_.overwritten, part);
+}
+
+// Whether a call may meet a condition that NumPy has to tell.
+bool may_replay(const Nest& nest) {
+  return !nest.reductions.empty() ||
+         std::ranges::any_of(nest.exprs, [&](const Expr& expr) { return can_signal(nest, expr); });
 }
 
 void PlanBuilder::add_kernel(const KernelGroup& group, const std::vector<BufferId>& arguments,
@@ -56,8 +81,8 @@ void PlanBuilder::add_kernel(const KernelGroup& group, const std::vector<BufferI
   step.kernel = group.name;
   for (BufferId id : arguments) step.buffers.push_back(use(id));
   for (SymbolId symbol : symbols) step.sizes.push_back(SymInt::symbol(symbol));
-  for (const Store& store : group.nest.stores)
-    add_written(root_buffer(schedule_.buffers, store.access.buffer));
+  for (const Store& store : group.nest.stores) add_written(group.nest, store);
+  plan_.can_replay |= may_replay(group.nest);
   if (!group.nest.nodes.empty()) step.where = graph_.node(group.nest.nodes.front()).where;
   step.spelled = group.name;
   plan_.steps.push_back(std::move(step));
@@ -65,6 +90,7 @@ void PlanBuilder::add_kernel(const KernelGroup& group, const std::vector<BufferI
 
 void PlanBuilder::add_call(const NumpyCall& call) {
   const Node& node = graph_.node(call.node);
+  plan_.can_replay = true;
   LaunchStep step;
   step.kind = LaunchStep::Kind::kNumpyCall;
   step.op = call.op;

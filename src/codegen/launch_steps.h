@@ -12,8 +12,8 @@ class PlanBuilder {
  public:
   PlanBuilder(const Schedule& schedule, const Graph& graph) : schedule_(schedule), graph_(graph) {
     number_.assign(schedule.buffers.size(), -1);
+    plan_.can_replay = false;  // until a step says so
   }
-  void add_written(BufferId root);
   void add_kernel(const KernelGroup& group, const std::vector<BufferId>& arguments,
                   const std::vector<SymbolId>& symbols);
   void add_call(const NumpyCall& call);
@@ -21,6 +21,7 @@ class PlanBuilder {
 
  private:
   int use(BufferId id);
+  void add_written(const Nest& nest, const Store& store);
   const Schedule& schedule_;
   const Graph& graph_;
   std::vector<int> number_;

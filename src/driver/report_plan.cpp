@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/launch_layout.h"
+#include "runtime/saved_inputs.h"
 
 namespace suture {
 namespace {
@@ -151,7 +152,8 @@ void report_memory_plan(const CompileContext& ctx, const std::string& graph, con
                      .set("last_steps", std::move(last))
                      .set("temporary_bytes", temporaries)
                      .set("arena_bytes", layout.arena_bytes)
-                     .set("output_bytes", outputs));
+                     .set("output_bytes", outputs)
+                     .set("saved_bytes", saved_bytes(plan, layout)));
 }
 
 }  // namespace suture

@@ -29,6 +29,7 @@ struct BufferSpec {
   SymInt offset = 0;
   bool writeable =
       true;  // kView: false for np.broadcast_to; a view of something read-only is read-only anyhow
+  friend bool operator==(const BufferSpec&, const BufferSpec&) = default;
 };
 
 struct LaunchStep {
@@ -53,8 +54,12 @@ struct LaunchPlan {
   std::vector<LaunchStep> steps;
   std::vector<int> outputs;  // buffer per graph output; a kInput or kView buffer is returned as (a view of)
                              // the input array
-  std::vector<int> written;  // kInput buffers whose memory kernels store into (directly or through a view);
-                             // saved for replay
+  std::vector<int> written;  // kInput buffers whose memory kernels store into (directly or through a view)
+  // The parts of them that kernels store into, as views: what is saved before the call, for a replay. Parts that are stored
+  // into twice stand here once.
+  std::vector<BufferSpec> overwritten;
+  bool can_replay =
+      true;  // false: no step can meet a condition that NumPy would have to tell, so nothing is saved
 };
 
 }  // namespace suture

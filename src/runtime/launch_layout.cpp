@@ -138,7 +138,7 @@ bool is_static(const LaunchPlan& plan) {
   const auto fixed = [](const BufferSpec& b) {
     return all_constant(b.shape) && all_constant(b.strides) && b.offset.is_constant();
   };
-  return std::ranges::all_of(plan.buffers, fixed) &&
+  return std::ranges::all_of(plan.buffers, fixed) && std::ranges::all_of(plan.overwritten, fixed) &&
          std::ranges::all_of(plan.steps, [](const LaunchStep& step) { return all_constant(step.sizes); });
 }
 
@@ -152,6 +152,10 @@ void evaluate_layout(const LaunchPlan& plan, std::span<const int64_t> symbols, L
   Evaluation evaluation(symbols);
   for (size_t b = 0; b < plan.buffers.size(); ++b)
     if (!evaluate_buffer(plan.buffers[b], evaluation, layout, layout.buffers[b])) layout.valid = false;
+  layout.overwritten.resize(plan.overwritten.size());
+  for (size_t i = 0; i < plan.overwritten.size(); ++i)
+    if (!evaluate_buffer(plan.overwritten[i], evaluation, layout, layout.overwritten[i]))
+      layout.valid = false;
   for (const LaunchStep& step : plan.steps) {
     layout.first_size.push_back(static_cast<int>(layout.sizes.size()));
     for (const SymInt& size : step.sizes) layout.sizes.push_back(evaluation.value(size));

@@ -27,19 +27,21 @@ struct BufferLayout {
 
 struct LaunchLayout {
   std::vector<BufferLayout> buffers;
-  std::vector<int64_t> shapes, strides;  // strides in elements
-  std::vector<int64_t> sizes;            // kernel arguments, step after step
-  std::vector<int> first_size;           // per step
+  std::vector<BufferLayout> overwritten;  // LaunchPlan::overwritten
+  std::vector<int64_t> shapes, strides;   // strides in elements
+  std::vector<int64_t> sizes;             // kernel arguments, step after step
+  std::vector<int> first_size;            // per step
   int64_t arena_bytes = 0;
   bool valid = false;  // false: a size is negative or leaves int64, or an output would not be dense
 
-  std::span<const int64_t> shape(int buffer) const { return span_of(shapes, buffer); }
-  std::span<const int64_t> stride(int buffer) const { return span_of(strides, buffer); }
+  std::span<const int64_t> shape(int buffer) const { return shape(buffers[static_cast<size_t>(buffer)]); }
+  std::span<const int64_t> stride(int buffer) const { return stride(buffers[static_cast<size_t>(buffer)]); }
+  std::span<const int64_t> shape(const BufferLayout& of) const { return span_of(shapes, of); }
+  std::span<const int64_t> stride(const BufferLayout& of) const { return span_of(strides, of); }
 
  private:
-  std::span<const int64_t> span_of(const std::vector<int64_t>& values, int buffer) const {
-    const BufferLayout& layout = buffers[static_cast<size_t>(buffer)];
-    return {values.data() + layout.first, static_cast<size_t>(layout.ndim)};
+  static std::span<const int64_t> span_of(const std::vector<int64_t>& values, const BufferLayout& of) {
+    return {values.data() + of.first, static_cast<size_t>(of.ndim)};
   }
 };
 

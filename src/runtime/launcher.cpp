@@ -10,6 +10,7 @@
 #include "runtime/arena.h"
 #include "runtime/fp_status.h"
 #include "runtime/output_memory.h"
+#include "runtime/saved_inputs.h"
 
 namespace suture {
 
@@ -22,8 +23,8 @@ struct Launcher::Frame {
   std::vector<uint64_t> scalars;   // per buffer: memory of scalars
   std::vector<PyObject*> objects;  // per buffer: owned object, or null
   std::vector<void*> arguments;    // of the kernel being launched
-  std::vector<Saved> saved;
-  Arena arena, saved_bytes;
+  SavedInputs saved;
+  Arena arena;
   uint32_t status = 0;
   int fp_flags = 0;
 
@@ -80,6 +81,7 @@ Result<std::unique_ptr<Launcher>> Launcher::build(NativeGraph native) {
   const LaunchPlan& plan = launcher->native_.plan;
   launcher->static_ = is_static(plan);
   const bool all_inputs = launcher->native_.mutates_inputs && plan.written.empty();
+  if (!plan.can_replay) return launcher;
   for (int buffer : all_inputs ? launcher->inputs_ : plan.written) {
     const BufferSpec& spec = plan.buffers[static_cast<size_t>(root_of(plan, buffer))];
     if (spec.kind == BufferSpec::Kind::kInput && !is_scalar(spec))
@@ -144,7 +146,6 @@ Launcher::Ending Launcher::run(std::span<PyObject* const> inputs, std::span<PyOb
   frame->release_objects();
   frame->saved.clear();
   frame->arena.trim();
-  frame->saved_bytes.trim();
   frame_ = std::move(frame);
   return ending;
 }
@@ -156,11 +157,12 @@ Launcher::Ending Launcher::run_in(Frame& frame, std::span<PyObject* const> input
   if (outcome != Outcome::kReplay) {
     // An array that cannot be, or memory that NumPy cannot get either: NumPy says so itself, where the user's
     // handlers see it.
-    const bool again = outcome == Outcome::kDone || native_.again == RunAgain::kFrame;
+    const bool written = native_.mutates_inputs && !native_.plan.can_replay;  // and nothing was saved
+    const bool again = !written && (outcome == Outcome::kDone || native_.again == RunAgain::kFrame);
     if (!again || !PyErr_ExceptionMatches(PyExc_Exception)) return Ending::kRaised;
     discard_error();
   }
-  if (!restore_inputs(frame)) return Ending::kRaised;
+  if (!frame.saved.restore()) return Ending::kRaised;
   if (native_.on_replay) native_.on_replay(frame.status, frame.fp_flags);
   if (native_.again == RunAgain::kFrame) return Ending::kRerunFrame;
   return replay(inputs, outputs) ? Ending::kDone : Ending::kRaised;
@@ -172,10 +174,9 @@ Launcher::Outcome Launcher::launch(Frame& frame, std::span<PyObject* const> inpu
   if (!update_layout(frame, inputs) || !load_inputs(frame, inputs)) return Outcome::kReplay;
   const Outcome allocated = allocate(frame);
   if (allocated != Outcome::kDone) return allocated;
-  if (!saved_inputs_.empty() && !save_inputs(frame, inputs)) {
-    frame.saved.clear();  // nothing was written yet, and what is half saved must not be restored
-    return Outcome::kError;
-  }
+  if (!saved_inputs_.empty() &&
+      !frame.saved.save(native_.plan, frame.layout, frame.pointers, inputs, saved_inputs_))
+    return Outcome::kError;  // nothing was written yet
   return run_steps(frame, inputs);
 }
 
@@ -250,41 +251,6 @@ void Launcher::place_views(Frame& frame) const {
   }
 }
 
-bool Launcher::save_inputs(Frame& frame, std::span<PyObject* const> inputs) const {
-  int64_t bytes = 0;
-  for (int input : saved_inputs_) {
-    Saved saved;
-    saved.array = inputs[static_cast<size_t>(input)];
-    const auto* array = reinterpret_cast<PyArrayObject*>(saved.array);
-    if (PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) {
-      saved.arena_offset = bytes;
-      saved.bytes = PyArray_NBYTES(array);
-      bytes += saved.bytes;
-    } else if (!(saved.copy = copy_array(saved.array))) {
-      return false;
-    }
-    frame.saved.push_back(std::move(saved));
-  }
-  char* memory = static_cast<char*>(frame.saved_bytes.reserve(bytes));
-  if (memory == nullptr && bytes > 0) return PyErr_NoMemory(), false;
-  for (const Saved& saved : frame.saved)
-    if (saved.bytes > 0)
-      std::memcpy(memory + saved.arena_offset, array_data(saved.array), static_cast<size_t>(saved.bytes));
-  return true;
-}
-
-bool Launcher::restore_inputs(Frame& frame) const {
-  const char* memory = static_cast<const char*>(frame.saved_bytes.data());
-  for (const Saved& saved : frame.saved) {
-    if (saved.copy) {
-      if (!copy_into(saved.array, saved.copy.get())) return false;
-    } else if (saved.bytes > 0) {
-      std::memcpy(array_data(saved.array), memory + saved.arena_offset, static_cast<size_t>(saved.bytes));
-    }
-  }
-  return true;
-}
-
 Launcher::Outcome Launcher::run_steps(Frame& frame, std::span<PyObject* const> inputs) {
   clear_fp_status();
   for (size_t s = 0; s < steps_.size(); ++s) {
@@ -309,6 +275,7 @@ Launcher::Outcome Launcher::run_steps(Frame& frame, std::span<PyObject* const> i
 }
 
 bool Launcher::must_replay(Frame& frame) const {
+  if (!native_.plan.can_replay) return false;
   if (frame.status != 0) return true;
   return frame.fp_flags != 0 && (frame.fp_flags & watched_fp_flags(error_state())) != 0;
 }

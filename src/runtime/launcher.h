@@ -46,12 +46,6 @@ class Launcher {
     suture_kernel_fn kernel = nullptr;  // null: numpy
     NumpyStep numpy;
   };
-  struct Saved {
-    PyObject* array = nullptr;  // borrowed from the caller
-    int64_t arena_offset = -1;  // dense arrays: their bytes; -1: `copy`
-    int64_t bytes = 0;
-    PyRef copy;
-  };
   struct Frame;
   enum class Outcome { kDone, kReplay, kError };
 
@@ -65,8 +59,6 @@ class Launcher {
   bool load_inputs(Frame& frame, std::span<PyObject* const> inputs) const;
   Outcome allocate(Frame& frame) const;
   void place_views(Frame& frame) const;
-  bool save_inputs(Frame& frame, std::span<PyObject* const> inputs) const;
-  bool restore_inputs(Frame& frame) const;
   Outcome run_steps(Frame& frame, std::span<PyObject* const> inputs);
   Outcome run_numpy(Frame& frame, std::span<PyObject* const> inputs, size_t step);
   bool accept_result(Frame& frame, int buffer, PyRef result) const;
@@ -77,7 +69,7 @@ class Launcher {
 
   NativeGraph native_;
   std::vector<Step> steps_;
-  std::vector<int> saved_inputs_;  // placeholders that are overwritten
+  std::vector<int> saved_inputs_;  // placeholders that are overwritten, when they are saved
   // Buffers by what a call does with them; views after their bases. Arrays that NumPy calls make are in none.
   std::vector<int> inputs_, temporaries_, arrays_, scalars_, views_;
   size_t input_count_ = 0;

@@ -26,6 +26,10 @@ Texts render_memory_plan(const EventRecord& event, RenderContext& context) {
                   context.frame_of(event).str(), count_of(static_cast<int64_t>(kinds.size()), "buffer"),
                   count_of(all, "byte"), arena, count_of(event.integer("output_bytes"), "byte"));
   if (arena < all) out += fmt::format(" ({} reused)", count_of(all - arena, "byte"));
+  if (const int64_t saved = event.integer("saved_bytes"); saved > 0)
+    out += fmt::format(
+        "\n  {} of inputs that are overwritten are copied before every run, for a run under NumPy",
+        count_of(saved, "byte"));
   for (size_t i = 0; i < kinds.size(); ++i) {
     const std::string first = item_of(event.list("first_steps"), i);
     out += fmt::format(
