@@ -96,8 +96,8 @@ Result<OutputCode> emit_output_bytecode(const Capture& capture, PyView original_
   SUTURE_TRY_VOID(emit_side_effects(writer));
   SUTURE_TRY_VOID(emit_end(writer, continuations));
   SUTURE_TRY(made, writer.finish());
-  return OutputCode{std::move(made.function), continuations.names(), to_text(capture.function),
-                    to_text(made.code), made.code.instructions.size()};
+  return OutputCode{std::move(made.function),  std::move(made.entry_values), continuations.names(),
+                    to_text(capture.function), to_text(made.code),           made.code.instructions.size()};
 }
 
 }  // namespace suture

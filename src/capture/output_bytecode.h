@@ -12,7 +12,9 @@
 // Parameters
 //   The transformed function takes the BOUND arguments of the original, in localsplus order, all
 //   positionally: keyword-only parameters, the *args tuple and the **kwargs dict are ordinary parameters of
-//   it. (For plain signatures that is the original's signature.)
+//   it. (For plain signatures that is the original's signature.) Behind them come the entry values: what the frame
+//   reads from globals, cells, attributes and items, and ints computed from sizes, as they were when the guards
+//   were evaluated. So a call works with one state of the world, whatever handlers and threads do meanwhile.
 // Where callables live
 //   The compiled graph, resume functions and other objects are extra FREE VARIABLES, not constants: constants
 //   of a code object are invisible to the cycle collector, closure cells are not. The user's globals stay
@@ -43,7 +45,9 @@ namespace suture {
 using MakeCallable = std::function<Result<PyRef>(PyRef function, FrameKind kind)>;  // kResume or kIteration
 
 struct OutputCode {
-  PyRef function;  // takes the bound arguments positionally, see above
+  PyRef function;  // takes the bound arguments and the entry values positionally, see above
+  std::vector<Recipe>
+      entry_values;  // kSource or kSymInt each; borrowed objects will do, the function keeps them
   std::vector<std::string> resume_names;
   std::string listing_before, listing_after;
   size_t instruction_count = 0;  // of the function

@@ -39,11 +39,10 @@ bool OutputWriter::is_cheap(RecipeId id) const {
     case Kind::kConstant:
     case Kind::kNull:
     case Kind::kUnbound: return true;
-    case Kind::kSymInt: return r.sym.is_constant();
+    case Kind::kSymInt:
     case Kind::kSource: {
-      const Source& source = capture_.guards.sources[r.source];
-      if (source.kind == SourceKind::kLocal) return !overwritten_.count(source.index);
-      return source.kind == SourceKind::kFunction || source.kind == SourceKind::kObject;
+      const int slot = slot_of(id);
+      return slot < 0 || !overwritten_.count(slot);
     }
     default: return false;
   }
@@ -163,7 +162,7 @@ Status OutputWriter::build(RecipeId id) {
       if (!r.object) return Error::internal("output", "constant recipe without an object");
       push_object(r.object, "__object");
       return ok_status();
-    case Kind::kSymInt: return push_symbolic(r.sym);
+    case Kind::kSymInt: return push_symbolic(r);
     case Kind::kTuple: return build_sequence(r, Opcode::BUILD_TUPLE, count);
     case Kind::kList: return build_sequence(r, Opcode::BUILD_LIST, count);
     case Kind::kSet: return build_sequence(r, Opcode::BUILD_SET, count);

@@ -85,9 +85,7 @@ int OutputWriter::slot_of(RecipeId id) const {
   if (auto found = held_.find(id); found != held_.end()) return found->second;
   const Recipe& r = recipe(id);
   if (r.kind == Recipe::Kind::kGraphOutput) return graph_outputs_.at(r.index);
-  if (r.kind != Recipe::Kind::kSource) return -1;
-  const Source& source = capture_.guards.sources[r.source];
-  return source.kind == SourceKind::kLocal ? source.index : -1;
+  return r.kind == Recipe::Kind::kSource || r.kind == Recipe::Kind::kSymInt ? entry_slot(r) : -1;
 }
 
 std::vector<int> OutputWriter::filled_slots() const {
@@ -190,6 +188,8 @@ PyRef OutputWriter::closure() const {
 }
 
 Result<OutputWriter::Made> OutputWriter::finish() {
+  // Until here the parameters were those of the original.
+  code_.header().arg_count += static_cast<int>(entry_values_.size());
   SUTURE_TRY(function, code_.finish());
   // The number of free variables is known only now; finish_prologue left room for it.
   const auto frees =
@@ -209,7 +209,9 @@ Result<OutputWriter::Made> OutputWriter::finish() {
   SUTURE_TRY(view, code_view(function_code(made.get())));
   view.name = function.code.name;
   SUTURE_TRY(listed, decode_function(view));
-  return Made{std::move(made), std::move(listed)};
+  Made result{std::move(made), std::move(listed), {}};
+  for (EntryValue& value : entry_values_) result.entry_values.push_back(std::move(value.recipe));
+  return result;
 }
 
 }  // namespace suture

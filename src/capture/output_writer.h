@@ -73,10 +73,10 @@ class OutputWriter {
   Status push_source(SourceId id);
   Status push_cell_of(RecipeId id);  // the cell object, for closures and cell writes
 
-  // The function object; `defaults` are those of the original when the parameters are the same.
   struct Made {
     PyRef function;
     Function code;
+    std::vector<Recipe> entry_values;  // see OutputCode
   };
   Result<Made> finish();
 
@@ -90,6 +90,10 @@ class OutputWriter {
     int slot;
     PyRef object;
   };
+  struct EntryValue {
+    Recipe recipe;
+    int slot;
+  };
   int add_constant(const PyRef& object);
   int captured_slot(const PyRef& object, const std::string& name);
   bool is_cheap(RecipeId id) const;
@@ -98,10 +102,10 @@ class OutputWriter {
   Status build_function(const Recipe& recipe);
   Status build_sequence(const Recipe& recipe, Opcode opcode, int count);
   Status build_call(const PyRef& callable, const std::string& name, const std::vector<RecipeId>& arguments);
-  Status push_symbolic(const SymInt& value);
-  Status push_symbol(SymbolId symbol);
-  Status push_attribute(SourceId id, const Source& source);
-  bool plain_attribute(SourceId id) const;
+  Status push_symbolic(const Recipe& recipe);
+  void push_entry_value(Recipe recipe, const std::string& text);
+  SourceId source_of(const Recipe& recipe) const;  // kSource, kSymInt: the object it is, or kNoSource
+  int entry_slot(const Recipe& recipe) const;      // of an argument or entry value, or -1
   void push_part(const char* attribute);
   void push_item(int index);
   std::vector<int> final_order() const;
@@ -114,15 +118,12 @@ class OutputWriter {
   std::vector<Slot> slots_;
   std::vector<PyRef> constants_;
   std::vector<Captured> captured_;
+  std::vector<EntryValue> entry_values_;
   std::vector<int> uses_;
   std::map<RecipeId, int> held_;
   std::map<int, int> graph_outputs_;
   std::set<int> overwritten_, cells_used_, stored_;
   std::set<RecipeId> building_;  // a recipe that needs itself cannot be built
 };
-
-// __load_attribute(object, name): what a kAttr source means - the attribute without binding and without user
-// code.
-PyRef attribute_loader();
 
 }  // namespace suture

@@ -67,9 +67,9 @@ bool has_graph(const Capture& capture) {
   });
 }
 
-Result<PyRef> transformed_function(const Capture& capture, const FrameInput& input, PyView compiled_graph,
-                                   int entry, FrameRecord& frame, Compiler& compiler,
-                                   const CompileContext& ctx) {
+Result<OutputCode> transformed_function(const Capture& capture, const FrameInput& input,
+                                        PyView compiled_graph, int entry, FrameRecord& frame,
+                                        Compiler& compiler, const CompileContext& ctx) {
   ContinuationFrames continuations;
   MakeCallable make_callable = [&](PyRef function, FrameKind kind) -> Result<PyRef> {
     SUTURE_TRY(callable, compiler.compile_child(function.get(), kind, frame));
@@ -80,7 +80,7 @@ Result<PyRef> transformed_function(const Capture& capture, const FrameInput& inp
   continuations.names = output.resume_names;
   report_output_bytecode(ctx, capture, output, continuations);
   if (capture.end.reason) report_break(ctx, *capture.end.reason, continuations);
-  return std::move(output.function);
+  return output;
 }
 
 // An entry that runs the function itself for inputs like these: the types of all arguments, and what capture
@@ -131,9 +131,10 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
   if (needs_bytecode(capture)) {
     auto timer = phases.start("bytecode");
     SUTURE_TRY_VOID(compile_callee(capture, input, frame, compiler));
-    SUTURE_TRY(function, transformed_function(capture, input, entry->compiled_graph.get(), entry_number,
-                                              frame, compiler, ctx));
-    entry->transformed = std::move(function);
+    SUTURE_TRY(output, transformed_function(capture, input, entry->compiled_graph.get(), entry_number, frame,
+                                            compiler, ctx));
+    entry->transformed = std::move(output.function);
+    entry->entry_values = std::move(output.entry_values);
   } else {
     entry->input_recipes = capture.input_recipes;
     entry->recipes = capture.recipes;

@@ -18,19 +18,16 @@ namespace {
 
 int64_t live_entries = 0;
 
-// Object slots of one call; those that are set are owned. Small calls need no allocation.
-class ObjectSlots {
+// Objects of one call. Small calls need no allocation.
+class Slots {
  public:
-  explicit ObjectSlots(size_t count) : count_(count) {
+  explicit Slots(size_t count) : count_(count) {
     if (count > kInline) heap_.resize(count);
     slots_ = count > kInline ? heap_.data() : inline_;
     std::fill_n(slots_, count, nullptr);
   }
-  ~ObjectSlots() {
-    for (size_t i = 0; i < count_; ++i) Py_XDECREF(slots_[i]);
-  }
-  ObjectSlots(const ObjectSlots&) = delete;
-  ObjectSlots& operator=(const ObjectSlots&) = delete;
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
   std::span<PyObject*> span() { return {slots_, count_}; }
 
  private:
@@ -39,6 +36,15 @@ class ObjectSlots {
   std::vector<PyObject*> heap_;
   PyObject** slots_;
   size_t count_;
+};
+
+// Those that are set are owned.
+class ObjectSlots : public Slots {
+ public:
+  using Slots::Slots;
+  ~ObjectSlots() {
+    for (PyObject* object : span()) Py_XDECREF(object);
+  }
 };
 
 bool fits(const CacheEntry& entry) {
@@ -54,10 +60,9 @@ bool fits(const CacheEntry& entry) {
   return ValuePlan::unsupported(entry.recipes, entry.value).empty();
 }
 
-// An input of the graph: new reference, or empty when its source is gone.
-PyRef input_object(const CacheEntry& entry, RecipeId id, const FrameInput& input,
+// What the frame finds at its entry: new reference, or empty when its source is gone.
+PyRef input_object(const CacheEntry& entry, const Recipe& recipe, const FrameInput& input,
                    const GuardScratch& scratch) {
-  const Recipe& recipe = entry.recipes[static_cast<size_t>(id)];
   if (recipe.kind == Recipe::Kind::kConstant) return recipe.object;
   if (recipe.kind == Recipe::Kind::kSymInt) return symbolic_int(recipe.sym, scratch.symbols);
   const Source& source = entry.guards.set().sources[recipe.source];
@@ -262,18 +267,40 @@ void CodeCache::skip(std::string reason) {
 PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, Running& running) {
   if (!entry.eager_reason.empty()) return run_eagerly(input);
   if (!entry.transformed) return run_graph(entry, input, *running.scratch);
-  PyObject* result = call_with_bound(entry.transformed.get(), input.arguments);
+  PyObject* result = run_transformed(entry, input, *running.scratch);
   if (result != nullptr) return running.is_tail_call ? result : finish_tail_call(result);
   if (needs_frame_rerun()) return run_eagerly(input);
   drop_hidden_frame();
   return nullptr;
 }
 
+// The entry values are fetched where no other code has run since the guards were evaluated. The frame takes
+// references of its own before it runs anything; ours are gone by then, so that it can let go of the objects.
+PyObject* CodeCache::run_transformed(const CacheEntry& entry, const FrameInput& input,
+                                     const GuardScratch& scratch) {
+  if (entry.entry_values.empty()) return call_with_bound(entry.transformed.get(), input.arguments);
+  Slots arguments(input.arguments.size() + entry.entry_values.size());
+  std::vector<PyRef> ints;  // plain numbers: that they live on can be seen by nobody
+  auto next = std::ranges::copy(input.arguments, arguments.span().begin()).out;
+  for (const Recipe& recipe : entry.entry_values) {
+    if (recipe.kind == Recipe::Kind::kSource) {
+      *next = fetch(entry.guards.set().sources, recipe.source, input);
+    } else {
+      ints.push_back(symbolic_int(recipe.sym, scratch.symbols));
+      *next = ints.back().get();
+    }
+    if (*next++ == nullptr) return PyErr_Occurred() ? nullptr : run_eagerly(input);
+  }
+  return PyObject_Vectorcall(entry.transformed.get(), arguments.span().data(), arguments.span().size(),
+                             nullptr);
+}
+
 PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {
   // Everything that comes from outside is fetched before the graph runs: the guards spoke about this moment.
   ObjectSlots inputs(entry.input_recipes.size());
   for (size_t i = 0; i < entry.input_recipes.size(); ++i) {
-    PyRef object = input_object(entry, entry.input_recipes[i], input, scratch);
+    PyRef object =
+        input_object(entry, entry.recipes[static_cast<size_t>(entry.input_recipes[i])], input, scratch);
     if (!object) return PyErr_Occurred() ? nullptr : run_eagerly(input);
     inputs.span()[i] = object.release();
   }

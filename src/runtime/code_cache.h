@@ -43,8 +43,9 @@ struct CacheEntry {
   std::vector<RecipeId> input_recipes;
   std::vector<Recipe> recipes;
   RecipeId value = -1;
-  // ... or call the transformed function with the bound arguments.
+  // ... or call the transformed function with the bound arguments and the entry values behind them.
   PyRef transformed;
+  std::vector<Recipe> entry_values;  // kSource or kSymInt each
   // Not empty: `transformed` is the function itself, because these inputs gave nothing to compile.
   std::string eager_reason;
   int64_t hits = 0;
@@ -103,6 +104,7 @@ class CodeCache : public FrameState {
   CacheEntry* install(std::unique_ptr<CacheEntry> entry);
   void skip(std::string reason);
   PyObject* run(CacheEntry& entry, const FrameInput& input, Running& running);
+  PyObject* run_transformed(const CacheEntry& entry, const FrameInput& input, const GuardScratch& scratch);
   PyObject* run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch);
   void drop_entries();
   void start_anew_after_new_code(PyView function);

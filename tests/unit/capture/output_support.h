@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@
 #include "bytecode/continuation.h"
 #include "capture/output_bytecode.h"
 #include "cpython/code_object.h"
+#include "cpython/ndarray.h"
 #include "cpython/objects.h"
 #include "cpython/tail_call.h"
+#include "guard/frame_input.h"
 #include "support/embed.h"
 
 namespace suture::testing {
@@ -95,6 +98,8 @@ struct CaptureBuilder {
 // Emitted code and what it was made of. Continuations stay plain functions; `made` remembers them.
 struct Emitted {
   OutputCode code;
+  PyRef original;
+  GuardSet guards;
   std::vector<PyRef> made;
   std::vector<FrameKind> kinds;
 };
@@ -109,17 +114,46 @@ inline Result<Emitted> emit(const CaptureBuilder& builder, PyView graph = nullpt
   auto code = emit_output_bytecode(builder.capture, builder.function.get(), graph, 0, keep);
   if (!code.ok()) return code.error();
   out.code = std::move(*code);
+  out.original = builder.function;
+  out.guards = builder.capture.guards;
   return out;
 }
 
-// The transformed function as callers see it: with its tail call made.
+// The values behind the bound arguments, as the runtime fetches them.
+inline std::vector<PyRef> entry_values(const Emitted& emitted, const FrameInput& input) {
+  const SourceTable& sources = emitted.guards.sources;
+  std::vector<int64_t> symbols;
+  for (const SymbolBinding& binding : emitted.guards.bindings) {
+    symbols.resize(std::max(symbols.size(), static_cast<size_t>(binding.symbol) + 1));
+    PyView array = fetch(sources, binding.source, input);
+    symbols[static_cast<size_t>(binding.symbol)] =
+        binding.what == SymbolBinding::What::kSize ? array_fields(array)->dimensions[binding.axis] : 0;
+  }
+  std::vector<PyRef> values;
+  for (const Recipe& recipe : emitted.code.entry_values) {
+    values.push_back(recipe.kind == Recipe::Kind::kSource
+                         ? PyRef::borrow(fetch(sources, recipe.source, input))
+                         : PyRef::steal(PyLong_FromLongLong(recipe.sym.evaluate(symbols).value())));
+  }
+  return values;
+}
+
+inline PyObject* call_transformed(PyObject* capsule, PyObject* bound) {
+  const auto& emitted = *static_cast<const Emitted*>(PyCapsule_GetPointer(capsule, nullptr));
+  PyObject* const* items = reinterpret_cast<PyTupleObject*>(bound)->ob_item;
+  std::vector<PyObject*> arguments(items, items + PyTuple_GET_SIZE(bound));
+  const std::vector<PyRef> values = entry_values(emitted, {emitted.original.get(), arguments});
+  for (const PyRef& value : values) arguments.push_back(value.get());
+  return finish_tail_call(
+      PyObject_Vectorcall(emitted.code.function.get(), arguments.data(), arguments.size(), nullptr));
+}
+
+// The transformed function as callers see it: called with bound arguments, and with its tail call made. `emitted`
+// must outlive it.
 inline PyRef callable_of(const Emitted& emitted) {
-  static PyMethodDef method = {"transformed",
-                               [](PyObject* self, PyObject* arguments) {
-                                 return finish_tail_call(PyObject_CallObject(self, arguments));
-                               },
-                               METH_VARARGS, nullptr};
-  return PyRef::steal(PyCFunction_New(&method, emitted.code.function.get()));
+  static PyMethodDef method = {"transformed", call_transformed, METH_VARARGS, nullptr};
+  PyRef capsule = PyRef::steal(PyCapsule_New(const_cast<Emitted*>(&emitted), nullptr, nullptr));
+  return PyRef::steal(PyCFunction_New(&method, capsule.get()));
 }
 
 }  // namespace suture::testing
