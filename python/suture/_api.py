@@ -46,6 +46,7 @@ def compile(
     numerics: str | None = None,
     options: dict[str, Any] | None = None,
     disable: bool = False,
+    **unknown: Any,
 ) -> Any:
     """Compiles a function when it is called. Usable as `@suture.compile`, `@suture.compile(...)` and `suture.compile(f)`.
 
@@ -55,6 +56,8 @@ def compile(
     numerics   "exact" (default): NumPy's own values; "fast": sums may be reassociated
     options    options of suture.config for this function only
     disable    return the function as it is
+
+    Raises TypeError and ValueError for settings that do not exist or cannot be so; both name what is allowed.
     """
     settings = {
         "fullgraph": fullgraph,
@@ -64,31 +67,61 @@ def compile(
         "options": options,
         "disable": disable,
     }
+    _refuse_unknown(unknown, list(settings))
     _check_settings(settings)
     if fn is None:
-        return lambda function: compile(function, **settings)
-    if disable:
+        return lambda function: _compile(function, settings, 4)
+    return _compile(fn, settings, 4)
+
+
+def _compile(fn: Any, settings: dict[str, Any], depth: int) -> Any:
+    """`depth`: frames from _check_python_version to the user's, who decorates by a call of `compile` or of what it returned."""
+    if settings["disable"]:
         return fn
     if isinstance(fn, (staticmethod, classmethod)):
-        return type(fn)(compile(fn.__func__, **settings))
+        return type(fn)(_compile(fn.__func__, settings, depth + 1))
     if isinstance(fn, MethodType):
-        return MethodType(compile(fn.__func__, **settings), fn.__self__)
+        return MethodType(_compile(fn.__func__, settings, depth + 1), fn.__self__)
     if not callable(fn):
         raise TypeError(f"suture.compile needs a function, not {type(fn).__name__}: {fn!r:.80}")
-    _check_python_version()
-    from_name, chosen = _resolve_backend(backend)
+    _check_python_version(depth)
+    from_name, chosen = _resolve_backend(settings["backend"])
+    numerics = settings["numerics"]
     compiled = _core.compile(
         _as_function(fn),
-        fullgraph=fullgraph,
-        dynamic=dynamic,
+        fullgraph=settings["fullgraph"],
+        dynamic=settings["dynamic"],
         backend=from_name,
         backend_callable=chosen,
         numerics=config.numerics if numerics is None else numerics,
-        options=config.texts(options),
+        options=config.texts(settings["options"]),
     )
     for observe in observers:
         observe(compiled)
     return compiled
+
+
+# What people bring along from torch.compile, Numba and JAX, and what it is here.
+_FROM_ELSEWHERE = {
+    "mode": "there is one way of compiling; options={...} switches parts of it, see suture.config",
+    "nopython": "fullgraph=True makes what cannot be compiled an error",
+    "forceobj": "disable=True leaves the function to the interpreter",
+    "parallel": "kernels run in one thread, there is nothing to set",
+    "nogil": "kernels run with the GIL held, there is nothing to set",
+    "fastmath": 'numerics="fast" allows results that differ in the last places',
+    "cache": "kernels are always cached on disk, see suture.config.cache_dir",
+    "boundscheck": "indices are always checked, as by NumPy",
+    "static_argnums": "Python ints are constants until they change; dynamic=False keeps them so",
+    "static_argnames": "Python ints are constants until they change; dynamic=False keeps them so",
+}
+
+
+def _refuse_unknown(given: dict[str, Any], known: list[str]) -> None:
+    for name in given:
+        near = _core.nearest_name(name, known)
+        meant = _FROM_ELSEWHERE.get(name) or (f"did you mean '{near}'?" if near else "")
+        hint = f": {meant}" if name in _FROM_ELSEWHERE else f"; {meant}" if meant else ""
+        raise TypeError(f"suture.compile has no argument '{name}'{hint} (it takes {', '.join(known)})")
 
 
 def _check_settings(settings: dict[str, Any]) -> None:
@@ -148,8 +181,9 @@ def _startup_warning(message: str) -> None:
     _startup.warn(message)
 
 
-def _check_python_version() -> None:
-    """On a Python without opcode tables everything runs eagerly; said once."""
+def _check_python_version(depth: int) -> None:
+    """On a Python without opcode tables everything runs eagerly; said once. `depth`: frames from here to the user's, both
+    counted."""
     global _warned_about_python
     if _warned_about_python or _core.supported_python():
         return
@@ -161,7 +195,7 @@ def _check_python_version() -> None:
         f"suture: this is Python {platform.python_version()}; functions can be compiled with "
         f"{', '.join(_core.supported_versions())}. Decorated functions run as ordinary Python.",
         RuntimeWarning,
-        stacklevel=3,
+        stacklevel=depth,
     )
 
 
@@ -195,10 +229,37 @@ def reset() -> None:
 
 
 def mark_dynamic(array: np.ndarray, dim: int, min: int | None = None, max: int | None = None) -> None:
-    """The size of `array` along `dim` is a symbol from the first compile on, within [min, max]."""
+    """The size of `array` along `dim` is a symbol from the first compile on, within [min, max].
+
+    array     the object that will be passed to compiled functions; it is marked, not its copies and views
+    dim       an axis of it, from -array.ndim to array.ndim - 1
+    min, max  what the size may become, in elements; None: from 2 on, and without end
+
+    Raises TypeError for arguments of another type, ValueError for an axis that the array does not have and for min > max.
+    """
+    _check_mark("mark_dynamic", array, dim)
+    for name, value in (("min", min), ("max", max)):
+        if not isinstance(value, int | None) or isinstance(value, bool):
+            raise TypeError(f"mark_dynamic: {name} is an int or None, not {type(value).__name__}: {value!r:.80}")
     _core.mark_dynamic(array, dim, min, max)
 
 
 def mark_static(array: np.ndarray, dim: int) -> None:
-    """The size of `array` along `dim` is never made a symbol."""
+    """The size of `array` along `dim` is never made a symbol. Arguments and errors as for mark_dynamic."""
+    _check_mark("mark_static", array, dim)
     _core.mark_static(array, dim)
+
+
+def _check_mark(function: str, array: Any, dim: Any) -> None:
+    import numpy as np
+
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{function}: array is a numpy.ndarray, not {type(array).__name__}: {array!r:.80}")
+    if not isinstance(dim, int) or isinstance(dim, bool):
+        raise TypeError(
+            f"{function}: dim is an int, an axis of the array (0 is the first), not {type(dim).__name__}: {dim!r:.80}"
+        )
+    if not -array.ndim <= dim < array.ndim:
+        raise ValueError(
+            f"{function}: the array has {array.ndim} axes, so dim cannot be {dim}; its shape is {array.shape}"
+        )

@@ -20,8 +20,23 @@ from suture._events import source_line
 
 
 def explain(fn: Callable[..., Any], **settings: Any) -> Any:
-    """See the module text. `settings` are those of suture.compile, for the run (for example dynamic=True)."""
+    """What was compiled, what was not, and why.
+
+    suture.explain(f)(x, 3)    runs f once with these arguments, compiled anew, and returns the Explanation; what f prints
+                               or writes happens, what is compiled already stays as it is
+    suture.explain(compiled)   an Explanation of what a compiled function did so far, from its records; nothing runs
+
+    fn        a function, a method, or what suture.compile returned
+    settings  those of suture.compile, for the run: suture.explain(f, dynamic=True)(x, 3)
+
+    Raises TypeError at once when `fn` is no function; the run raises what f raises.
+    """
     function, receiver = _without_binding(fn)
+    if not callable(function):
+        raise TypeError(
+            f"suture.explain takes a function or what suture.compile returned, not {type(fn).__name__}: {fn!r:.80}; "
+            "the arguments of a call come after it, as in suture.explain(f)(x, 3)"
+        )
     if not _core.is_compiled(function):
         return _Explainer(fn, settings)
     explanation = Explanation.of(function)

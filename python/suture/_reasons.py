@@ -19,6 +19,7 @@ tests/python/test_perf_hints.py runs all of these.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from functools import cache
 from importlib.resources import files
@@ -121,8 +122,16 @@ def pages_named(name: str) -> list[dict[str, Any]]:
     ]
 
 
+def is_reason_code(name: str) -> bool:
+    """Whether it is written like the id of a break reason, known or not: SB999."""
+    return re.fullmatch(r"sb\d+", name.casefold()) is not None
+
+
 def nearest(name: str) -> str:
-    """The known name that looks most like `name`, or ""."""
+    """The known name that looks most like `name`, or ""; of ids of break reasons the one with the nearest number."""
+    if is_reason_code(name):
+        codes = [page["name"] for page in break_pages()]
+        return min(codes, key=lambda code: abs(int(code[2:]) - int(name[2:])))
     known = {page["name"].casefold(): page["name"] for page in _all_pages()}
     found = _core.nearest_name(name.casefold(), list(known))
     return known[found] if found else ""

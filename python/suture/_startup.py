@@ -11,7 +11,7 @@ _token: int | None = None
 
 def start() -> None:
     _core.register_exceptions(GraphBreak, InternalError)
-    for problem in _core.option_problems():
+    for problem in [*_core.option_problems(), *_misspelt_variables(), *_unused_compiler()]:
         warn(problem)
     if config.logs:
         _start_logs(config.logs)
@@ -25,6 +25,37 @@ def start() -> None:
         from suture import _dump
 
         _dump.start()
+
+
+def _misspelt_variables() -> list[str]:
+    """About environment variables that look very much like one of ours. Others with our prefix may belong to other tools:
+    a warning must be surer than a hint after an error, so this asks for more likeness than nearest_name does."""
+    import os
+
+    ours = [name for name in os.environ if name.startswith("SUTURE_")]
+    known = {option[3] for option in _core.option_table()} if ours else set()
+    unknown = [name for name in ours if name not in known]
+    if not unknown:
+        return []
+    from difflib import get_close_matches
+
+    words = [name.removeprefix("SUTURE_") for name in known]
+    found = ((name, get_close_matches(name.removeprefix("SUTURE_"), words, 1, 0.75)) for name in unknown)
+    return [f"{name} is not known and does nothing; did you mean SUTURE_{near[0]}?" for name, near in found if near]
+
+
+def _unused_compiler() -> list[str]:
+    """`compiler` is for the subprocess toolchain, which `auto` uses only when clang's library is not here."""
+    if not config.compiler or config.toolchain == "subprocess":
+        return []
+    import os
+
+    if config.toolchain == "auto" and not os.path.exists(_core.plugin_path()):
+        return []
+    return [
+        f"SUTURE_COMPILER={config.compiler} is not used: SUTURE_TOOLCHAIN is '{config.toolchain}', and kernels are "
+        "compiled by clang in this process; set SUTURE_TOOLCHAIN=subprocess to use it"
+    ]
 
 
 def warn(message: str) -> None:

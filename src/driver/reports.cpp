@@ -436,12 +436,16 @@ std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, co
   };
 }
 
-Break unsupported_python_version() {
+Break unsupported_python_version(const FrameInput& input) {
   const PythonVersion version = running_python_version();
   Break reason;
   reason.reason = BreakReason::kPythonVersion;
   reason.args = {fmt::format("{}.{}", version.major, version.minor),
                  fmt::format("{}", fmt::join(supported_versions(), ", "))};
+  const FunctionPlace place = place_of(input);
+  reason.where.file = place.file;
+  reason.where.function = place.name;
+  reason.where.line = place.line;
   return reason;
 }
 

@@ -59,7 +59,7 @@ void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, 
                             const FrameRecord& frame);
 std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, const std::string& graph);
 
-Break unsupported_python_version();
+Break unsupported_python_version(const FrameInput& input);
 // fullgraph=True: sets suture.GraphBreak with the whole message.
 Error raise_graph_break(const CompileContext& ctx, const Break& reason, Compiler& compiler);
 // A compile that failed for a reason of ours, or for want of a compiler: reported, saved, and turned into a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import warnings
 
 import pytest
 
@@ -69,3 +70,21 @@ def test_doctor_names_the_version_as_the_problem(run_python):
     assert done.returncode == 1 and done.stderr == ""
     assert facts["python_supported"] is False
     assert [problem for problem in facts["problems"] if "opcode tables" in problem]
+
+
+def test_fullgraph_raises_where_nothing_can_be_compiled():
+    import numpy as np
+
+    import suture
+
+    def f(x):
+        return x + 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # once per process, so perhaps here
+        compiled = suture.compile(f, fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(suture.GraphBreak, match="Capture has no opcode table for Python") as caught:
+            compiled(np.ones(3))
+    assert caught.value.reason_id == "SB504" and caught.value.file == __file__
+    assert compiled.status()["graph_count"] == 0

@@ -7,6 +7,7 @@ Human text goes to stderr, data (`--json`) to stdout. Exit codes: 0 healthy, 1 f
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol
@@ -56,7 +57,9 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     from suture.cli._streams import open_streams, say
 
-    arguments: Any = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    arguments: Any = _parser().parse_args(words)
+    arguments.words = words
     open_streams()
     try:
         return arguments.command.run(arguments)

@@ -133,13 +133,27 @@ def _print_traceback(error: BaseException, path: str) -> None:
 
 def add_program_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the Python program to run")
-    parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="arguments of the program")
+    rest = parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="arguments of the program")
+    rest.required = False  # Python 3.11 would list it among what is missing
+    parser.set_defaults(own_options=set(parser._option_string_actions))
 
 
 def program_args(arguments: argparse.Namespace) -> list[str]:
-    """Arguments may be separated by --, which is ours and not the program's."""
+    """Arguments may be separated by --, which is ours and not the program's. Without it, those that look like options of
+    the verb are told: they go to the program all the same."""
     args: list[str] = arguments.args
-    return args[1:] if args[:1] == ["--"] else args
+    if args[:1] == ["--"]:
+        args = args[1:]
+    if arguments.words[: len(arguments.words) - len(args)][-1] == "--":  # argparse may have taken it away
+        return args
+    taken = [word for word in args if word.partition("=")[0] in arguments.own_options]
+    if taken and not getattr(arguments, "quiet", False):
+        words = " ".join(taken)
+        say(
+            f"suture {arguments.verb}: {words} after {arguments.file} goes to the program; options of this command stand "
+            f"before it: suture {arguments.verb} {words} {arguments.file}"
+        )
+    return args
 
 
 def exit_code(outcome: Outcome) -> int:
@@ -157,4 +171,9 @@ def check_file(path: str) -> str:
         with open(path, "rb"):
             return ""
     except OSError as error:
-        return f"{path}: {error.strerror}"
+        return file_trouble(error)
+
+
+def file_trouble(error: OSError) -> str:
+    """The sentence about a file that cannot be opened, the same in every verb."""
+    return f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)

@@ -9,7 +9,7 @@ import argparse
 from fnmatch import fnmatchcase
 from typing import Any
 
-from suture._reasons import nearest, page_text, pages_named
+from suture._reasons import is_reason_code, nearest, page_text, pages_named
 from suture.cli import OK, USAGE
 from suture.cli._program import (
     Observation,
@@ -31,6 +31,13 @@ def print_pages(pages: list[dict[str, Any]], as_json: bool) -> None:
         say("\n".join(page_text(page) for page in pages))
 
 
+def _what_is_wrong(name: str, problem: str) -> str:
+    near = nearest(name)
+    if is_reason_code(name):
+        return f"there is no reason {name.upper()}; the nearest is {near}"
+    return problem + (f"; did you mean {near}?" if near else "")
+
+
 class Command:
     example = (
         "examples:\n  suture explain --function 'hillshade*' examples/terrain.py\n"
@@ -50,9 +57,7 @@ class Command:
             print_pages(pages, arguments.json)
             return OK
         if problem:
-            if near := nearest(arguments.file):
-                problem += f"; did you mean {near}?"
-            say(f"suture explain: {problem}")
+            say(f"suture explain: {_what_is_wrong(arguments.file, problem)}")
             return USAGE
         with stdout_to_stderr(arguments.json):
             with observed() as seen:

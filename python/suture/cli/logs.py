@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 
 from suture.cli import OK, USAGE
+from suture.cli._program import file_trouble
 from suture.cli._streams import emit, emit_text, say, text
 
 
@@ -50,7 +51,7 @@ class Command:
                 return self._chrome(arguments.trace, arguments.chrome)
             return self._render(arguments)
         except (ValueError, OSError) as error:
-            say(f"suture logs: {error}")
+            say(f"suture logs: {file_trouble(error) if isinstance(error, OSError) else error}")
             return USAGE
 
     def _render(self, arguments: argparse.Namespace) -> int:
