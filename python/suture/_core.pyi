@@ -33,12 +33,24 @@ class JitCallable:
     def status(self) -> Status: ...
     def reset(self) -> None: ...
 
+class GuardCost(TypedDict):
+    check: str
+    source: str
+    kind: str
+    place: str  # file:line that made it; ""
+    removal: str  # what makes it unnecessary; ""
+    tested: int  # calls for which it was tested
+    failures: int  # calls that it refused
+    ns: float | None  # with warm caches: the least of the samples that are taken when the entry is made and at every 1024th hit
+
 class Entry(TypedDict):
     number: int
     hits: int
     graph: str  # "" when the entry has no graph
     op_count: int
     guards: list[str]  # GuardTree.describe, evaluation order
+    guard_costs: list[GuardCost]  # of each of `guards`
+    guard_ns: float | None  # all of them together
     kernels: list[str]
     compile_ms: float
 
@@ -107,6 +119,9 @@ def explain_records(obj: JitCallable) -> list[str]:
 
 def assembly_records(obj: JitCallable) -> list[str]:
     """Events kernel_assembly of the entries that are there now, made for this call."""
+
+def guard_records(obj: JitCallable) -> list[str]:
+    """Events guard_costs of the entries that are there now, made for this call."""
 
 def reset() -> None:
     """Forgets every compiled entry in the process; counters and records too. Compiled callables stay usable."""

@@ -248,7 +248,8 @@ def dump(compiled: Any, directory: str | os.PathLike[str]) -> str:
     path = os.path.abspath(os.fspath(directory))
     writer = _make_writer()
     problem = writer.open(path)
-    for line in [*_core.explain_records(compiled), *_core.assembly_records(compiled)]:
+    late = (_core.guard_records(compiled), _core.assembly_records(compiled))
+    for line in [*_core.explain_records(compiled), *late[0], *late[1]]:
         problem = problem or writer.add_line(line)
     problem = problem or writer.finish()
     if problem:

@@ -138,7 +138,7 @@ class Explanation:
 
     @property
     def guards(self) -> list[dict[str, Any]]:
-        """check (Python text), source, kind, place (file:line that made it)."""
+        """check (Python text), source, kind, place (file:line that made it), tested and failures (calls), ns (of one test)."""
         return self._data["guards"]
 
     @property

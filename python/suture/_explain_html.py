@@ -70,6 +70,15 @@ def _breaks(data: dict[str, Any]) -> str:
     return "".join(out)
 
 
+def _counts(guard: dict[str, Any]) -> list[str]:
+    """Tests, failures and nanoseconds of a guard; empty where they are not known."""
+    return [
+        "" if guard["tested"] < 0 else str(guard["tested"]),
+        "" if guard["failures"] < 0 else str(guard["failures"]),
+        "" if guard["ns"] < 0 else f"{guard['ns']:.1f}",
+    ]
+
+
 def _graphs(data: dict[str, Any]) -> str:
     return "".join(
         f"<p>{_code(graph['name'])} of {_code(graph['function'])}</p>{_block(graph['code'])}"
@@ -89,7 +98,7 @@ def to_html(data: dict[str, Any]) -> str:
     skipped = [[s["function"], _place(s), s["reason"], s["explanation"]] for s in data["skipped"]]
     limits = [[item["function"], item["limit"], "; ".join(item["grouped"])] for item in data["recompile_limits"]]
     errors = [[e["function"], e["step"], e["message"], e["artifact"]] for e in data["internal_errors"]]
-    guards = [[g["check"], g["function"], g["place"]] for g in data["guards"]]
+    guards = [[g["check"], g["function"], g["place"], *_counts(g)] for g in data["guards"]]
     recompiles = [[r["function"], "; ".join(r["failures"]), f"{r['ms']:.1f}"] for r in data["recompiles"]]
     kernels = [[k["name"], ", ".join(k["ops"]), k["path"]] for k in data["kernels"]]
     hints = [
@@ -114,7 +123,7 @@ def to_html(data: dict[str, Any]) -> str:
                 "Performance hints", _table(["hint", "place", "what", "evidence", "ms per call", "edit to try"], hints)
             ),
             _section("Graphs", _graphs(data), opened=False),
-            _section("Guards", _table(["check", "function", "made at"], guards), opened=False),
+            _section("Guards", _table(["check", "function", "made at", "tests", "failed", "ns"], guards), opened=False),
             _section("Compile times", _table(["compile", "function", "ms"], times), opened=False),
             "</div>",
         ]

@@ -20,6 +20,7 @@ from suture._explain import Explanation, explain
 
 __all__ = [
     "CompiledFrames",
+    "assert_guard_budget",
     "assert_matches_numpy",
     "assert_max_recompiles",
     "assert_no_graph_breaks",
@@ -93,6 +94,58 @@ def assert_max_recompiles(compiled: Callable[..., Any], limit: int) -> None:
         for failure in item["failures"]
     ]
     raise AssertionError(f"{status['recompiles']} recompiles, at most {limit} allowed:\n" + "\n".join(lines))
+
+
+def assert_guard_budget(
+    compiled: Callable[..., Any], max_guards: int | None = None, max_ns: float | None = None
+) -> None:
+    """Fails when testing the guards of an entry of a compiled function (its resume functions included) is too expensive.
+
+    max_guards  guards of one entry
+    max_ns      nanoseconds that testing all of them takes with warm caches: the least of the samples, see Status
+
+    The message names the costliest guards with what would make them unnecessary.
+    """
+    status = _core.status(compiled)  # type: ignore[arg-type]
+    entries = [(frame, entry) for frame in status["frames"] for entry in frame["entries"] if entry["guard_costs"]]
+    if not entries:
+        raise AssertionError("nothing was compiled: the function was never called, or was skipped")
+    unmeasured = [frame["function"] for frame, entry in entries if entry["guard_ns"] is None]
+    if max_ns is not None and unmeasured:
+        raise AssertionError(f"the guards of {unmeasured[0]} were not timed: an argument changed while it was compiled")
+    problems = [
+        _over_guard_budget(frame, entry, max_guards, max_ns)
+        for frame, entry in entries
+        if (max_guards is not None and len(entry["guards"]) > max_guards)
+        or (max_ns is not None and (entry["guard_ns"] or 0) > max_ns)
+    ]
+    if problems:
+        raise AssertionError("\n".join(problems))
+
+
+_MOST_GUARDS_NAMED = 5
+
+
+def _over_guard_budget(frame: _core.Frame, entry: _core.Entry, max_guards: int | None, max_ns: float | None) -> str:
+    limits = [f"{max_guards} guards"] if max_guards is not None else []
+    limits += [f"{max_ns:g} ns"] if max_ns is not None else []
+    lines = [
+        f"{frame['function']} ({frame['file']}:{frame['line']}), entry {entry['number']}: {len(entry['guards'])} guards,"
+        f" {_nanoseconds(entry['guard_ns'])}; at most {' and '.join(limits)} allowed. Costliest first:"
+    ]
+    costs = sorted(entry["guard_costs"], key=lambda guard: -(guard["ns"] or 0))
+    for guard in costs[:_MOST_GUARDS_NAMED]:
+        place = f"  # {guard['place']}" if guard["place"] else ""
+        lines.append(f"  {_nanoseconds(guard['ns'])}: {guard['check']}{place}")
+    removals = dict.fromkeys(guard["removal"] for guard in costs if guard["removal"])
+    lines += [f"  To remove guards: {removal}" for removal in removals]
+    if not removals:
+        lines.append("  Every one of them is needed: pass fewer arguments, or allow more.")
+    return "\n".join(lines)
+
+
+def _nanoseconds(ns: float | None) -> str:
+    return "not timed" if ns is None else f"{ns:.1f} ns"
 
 
 def assert_matches_numpy(

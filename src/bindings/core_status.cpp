@@ -7,6 +7,7 @@
 #include "cpython/code_object.h"
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"
+#include "driver/report_guards.h"
 #include "driver/reports.h"
 #include "runtime/compiled_graph.h"
 #include "trace/event.h"
@@ -45,6 +46,25 @@ double float_field(const Event& event, std::string_view name) {
   return found ? *found : 0;
 }
 
+nb::object optional_ns(double ns) { return ns < 0 ? nb::none() : nb::object(nb::float_(ns)); }
+
+nb::list guard_cost_rows(const CacheEntry& entry) {
+  nb::list out;
+  for (const GuardRow& guard : guard_rows(entry)) {
+    nb::dict row;
+    row["check"] = text(guard.check);
+    row["source"] = text(guard.source);
+    row["kind"] = text(guard.kind);
+    row["place"] = text(guard.place);
+    row["removal"] = text(guard.removal);
+    row["tested"] = guard.tested;
+    row["failures"] = guard.failures;
+    row["ns"] = optional_ns(guard.ns);
+    out.append(row);
+  }
+  return out;
+}
+
 // What the events of one compile say about its entry.
 nb::dict entry_row(const CacheEntry& entry, const std::vector<Event>& events) {
   nb::dict row;
@@ -56,6 +76,8 @@ nb::dict entry_row(const CacheEntry& entry, const std::vector<Event>& events) {
   row["graph"] = "";
   row["op_count"] = 0;
   row["guards"] = guards;
+  row["guard_costs"] = guard_cost_rows(entry);
+  row["guard_ns"] = optional_ns(guard_ns(entry));
   row["kernels"] = kernels;
   row["compile_ms"] = 0.0;
   for (const Event& event : events) {
@@ -194,10 +216,24 @@ nb::list assembly_records(nb::handle object) {
   return lines;
 }
 
+void add_guard_costs(const FrameRecord& record, nb::list& lines) {
+  if (record.cache)
+    for (const auto& entry : record.cache->entries())
+      lines.append(text(to_json_line(guard_costs_event({record.id, entry->number, 0}, *entry))));
+  for (const auto& child : record.children) add_guard_costs(*child, lines);
+}
+
+nb::list guard_records(nb::handle object) {
+  nb::list lines;
+  if (auto record = compiler().record(checked_cache_of(object).frame_id())) add_guard_costs(*record, lines);
+  return lines;
+}
+
 }  // namespace
 
 void bind_status(nb::module_& module) {
   module.def("assembly_records", &assembly_records, nb::arg("obj"));
+  module.def("guard_records", &guard_records, nb::arg("obj"));
   module.def("status", &status, nb::arg("obj"));
   module.def("explain_records", &explain_records, nb::arg("obj"));
   module.def(

@@ -31,6 +31,7 @@
 #include "driver/capture_watch.h"
 #include "driver/compiler.h"
 #include "driver/record_run.h"
+#include "driver/report_guards.h"
 #include "driver/reports.h"
 #include "driver/stopwatch.h"
 
@@ -147,7 +148,11 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
   report_symbols(ctx, capture, frame.dynamic);
   SUTURE_TRY(guards, GuardTree::build(std::move(capture.guards), capture.graph.env));
   entry->guards = std::move(guards);
-  report_guards(ctx, entry->guards);
+  entry->on_guard_costs = guard_costs_reporter(ctx);
+  GuardScratch scratch;
+  std::vector<double> sample;
+  if (entry->guards.measure(input, scratch, sample)) entry->guard_costs.add_sample(sample);
+  report_guards(ctx, *entry);
   return CompileOutcome{std::move(entry), std::nullopt};
 }
 

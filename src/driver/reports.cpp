@@ -366,25 +366,6 @@ void report_symbols(const CompileContext& ctx, const Capture& capture, const Dyn
                        .set("place", fact.where.place()));
 }
 
-void report_guards(const CompileContext& ctx, const GuardTree& guards) {
-  if (!ctx.trace.wants(EventId::kGuardsBuilt)) return;
-  std::vector<std::string> checks, sources, kinds, lines, texts;
-  for (size_t i = 0; i < guards.set().guards.size(); ++i) {
-    const Guard& guard = guards.set().guards[i];
-    checks.push_back(guards.describe(static_cast<int>(i)));
-    sources.push_back(guard.source == kNoSource ? "" : guards.set().sources.str(guard.source));
-    kinds.emplace_back(info(guard.kind).name);
-    lines.push_back(guard.where.known() ? guard.where.place() : "");
-    texts.push_back(guard.where.known() ? source_line(guard.where) : "");
-  }
-  ctx.trace.emit(Event(EventId::kGuardsBuilt, ctx.id)
-                     .set("guards", std::move(checks))
-                     .set("sources", std::move(sources))
-                     .set("kinds", std::move(kinds))
-                     .set("lines", std::move(lines))
-                     .set("line_sources", std::move(texts)));
-}
-
 void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,
                        const std::string& graph, const Phases& phases) {
   if (!ctx.trace.wants(EventId::kFrameDone)) return;

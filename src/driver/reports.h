@@ -50,7 +50,6 @@ Event assembly_event(const CompileId& id, const std::string& graph, Toolchain& t
 void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output,
                             const ContinuationFrames& continuations);
 void report_symbols(const CompileContext& ctx, const Capture& capture, const DynamicPlan& plan);
-void report_guards(const CompileContext& ctx, const GuardTree& guards);
 void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,
                        const std::string& graph, const Phases& phases);
 void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,

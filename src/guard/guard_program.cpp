@@ -2,6 +2,7 @@
 #include "guard/guard_program.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ranges>
 
 #include "cpython/discard_error.h"
@@ -79,18 +80,32 @@ struct GuardProgram::Builder {
   explicit Builder(const GuardSet& guard_set)
       : set(guard_set), fetched(static_cast<size_t>(guard_set.sources.size())), fused(fetched) {}
 
-  void fetch(SourceId id) {
+  void add_operation(GuardProgram::Operation op, std::vector<int> guards) {
+    op.guard = guards.front();
+    program.operations_.push_back(op);
+    program.guards_.push_back(std::move(guards));
+  }
+
+  void fetch(SourceId id, int guard) {
     if (id == kNoSource || fetched[static_cast<size_t>(id)]) return;
     fetched[static_cast<size_t>(id)] = 1;
     const Source& source = set.sources[id];
-    fetch(source.parent);
+    fetch(source.parent, guard);
     if (source.kind == SourceKind::kLocal) {
-      program.operations_.push_back({Code::kFetchLocal, id, source.index});
+      add_operation({Code::kFetchLocal, id, source.index}, {guard});
     } else if (source.kind == SourceKind::kGlobal) {
-      program.operations_.push_back({Code::kFetchGlobal, id, -1, source.name_object.get()});
+      add_operation({Code::kFetchGlobal, id, -1, -1, source.name_object.get()}, {guard});
     } else {
-      program.operations_.push_back({Code::kFetch, id, source.parent});
+      add_operation({Code::kFetch, id, source.parent}, {guard});
     }
+  }
+
+  template <class Wanted>
+  std::vector<int> indices(Wanted wanted) const {
+    std::vector<int> found;
+    for (size_t i = 0; i < set.guards.size(); ++i)
+      if (wanted(set.guards[i])) found.push_back(static_cast<int>(i));
+    return found;
   }
 
   void add_array(SourceId source) {
@@ -103,7 +118,8 @@ struct GuardProgram::Builder {
     // Contiguous means whole strides only where NumPy looks at the stride: not for arrays with a size of 0
     // or 1.
     wanted.test_whole_strides = static_cast<int>(wanted.strides.size()) < wanted.ndim;
-    program.operations_.push_back({Code::kArray, source, static_cast<int>(program.arrays_.size())});
+    add_operation({Code::kArray, source, static_cast<int>(program.arrays_.size())},
+                  indices([source](const Guard& g) { return g.source == source && is_array_fact(g.kind); }));
     program.arrays_.push_back(std::move(wanted));
   }
 
@@ -133,23 +149,25 @@ struct GuardProgram::Builder {
     for (const Guard& guard : set.guards)
       if (module_of(set, guard) == module)
         wanted.expected.emplace_back(set.sources[guard.source].name_object.get(), guard.object.get());
-    program.operations_.push_back({Code::kModule, -1, static_cast<int>(program.modules_.size())});
+    add_operation({Code::kModule, -1, static_cast<int>(program.modules_.size())},
+                  indices([this, module](const Guard& g) { return module_of(set, g) == module; }));
     program.modules_.push_back(std::move(wanted));
   }
 
   void add(const Guard& guard, int index) {
     if (PyView module = module_of(set, guard)) return add_module(module);
-    fetch(guard.source);
-    fetch(guard.other);
+    fetch(guard.source, index);
+    fetch(guard.other, index);
     if (is_array_fact(guard.kind) && can_fuse_array(set, guard.source)) return add_array(guard.source);
     // A class or module compared by identity needs no weak reference, hence no call.
-    if (guard.kind == GuardKind::kIdentity && !guard.weak) return add_pointer(Code::kIs, guard);
-    if (guard.kind == GuardKind::kType) return add_pointer(Code::kType, guard);
-    program.operations_.push_back({Code::kGuard, guard.source, index});
+    if (guard.kind == GuardKind::kIdentity && !guard.weak) return add_pointer(Code::kIs, index);
+    if (guard.kind == GuardKind::kType) return add_pointer(Code::kType, index);
+    add_operation({Code::kGuard, guard.source, index}, {index});
   }
 
-  void add_pointer(Code code, const Guard& guard) {
-    program.operations_.push_back({code, guard.source, -1, guard.object.get()});
+  void add_pointer(Code code, int index) {
+    const Guard& guard = set.guards[static_cast<size_t>(index)];
+    add_operation({code, guard.source, -1, index, guard.object.get()}, {index});
   }
 };
 
@@ -182,44 +200,105 @@ bool GuardProgram::module_matches(const ModuleAttributes& wanted) noexcept {
   return true;
 }
 
-bool GuardProgram::run(const GuardSet& set, const ShapeEnv& env, const FrameInput& input,
-                       GuardScratch& scratch) const noexcept {
+int GuardProgram::walk(const Operation* first, const Operation* last, const GuardSet& set,
+                       const ShapeEnv& env, const FrameInput& input, GuardScratch& scratch) const noexcept {
   PyObject** slots = scratch.slots.data();
-  for (const Operation& op : operations_) {
+  const Operation* at = first;
+  for (; at != last; ++at) {
+    const Operation& op = *at;
     switch (op.code) {
       case Code::kFetchLocal:
-        if (static_cast<size_t>(op.number) >= input.arguments.size()) return false;
+        if (static_cast<size_t>(op.number) >= input.arguments.size()) goto failed;
         slots[op.slot] = input.arguments[static_cast<size_t>(op.number)];
-        if (slots[op.slot] == nullptr) return false;
+        if (slots[op.slot] == nullptr) goto failed;
         break;
       case Code::kFetchGlobal:
         slots[op.slot] = PyDict_GetItemWithError(function_globals(input.function), op.object);
-        if (slots[op.slot] == nullptr) return discard_error(), false;
+        if (slots[op.slot] == nullptr) goto failed;
         break;
       case Code::kFetch:
         slots[op.slot] = fetch_step(set.sources[op.slot], op.number < 0 ? nullptr : slots[op.number], input);
-        if (slots[op.slot] == nullptr) return false;
+        if (slots[op.slot] == nullptr) goto failed;
         break;
       case Code::kArray:
-        if (!array_matches(arrays_[static_cast<size_t>(op.number)], slots[op.slot])) return false;
+        if (!array_matches(arrays_[static_cast<size_t>(op.number)], slots[op.slot])) goto failed;
         break;
       case Code::kModule:
-        if (!module_matches(modules_[static_cast<size_t>(op.number)])) return false;
+        if (!module_matches(modules_[static_cast<size_t>(op.number)])) goto failed;
         break;
       case Code::kIs:
-        if (slots[op.slot] != op.object) return false;
+        if (slots[op.slot] != op.object) goto failed;
         break;
       case Code::kType:
-        if (reinterpret_cast<PyObject*>(Py_TYPE(slots[op.slot])) != op.object) return false;
+        if (reinterpret_cast<PyObject*>(Py_TYPE(slots[op.slot])) != op.object) goto failed;
         break;
       case Code::kGuard: {
         const Guard& guard = set.guards[static_cast<size_t>(op.number)];
         PyObject* value = guard.source == kNoSource ? nullptr : slots[guard.source];
         PyObject* other = guard.other == kNoSource ? nullptr : slots[guard.other];
-        if (!check_guard(guard, env, value, other, scratch.symbols)) return false;
+        if (!check_guard(guard, env, value, other, scratch.symbols)) goto failed;
         break;
       }
     }
+  }
+  return -1;
+failed:
+  return refused(*at, set, env, scratch);
+}
+
+// Which part of a failed operation it was. check_guard agrees with the program, so one of several parts fails; should an
+// object have changed meanwhile, the first stands for all.
+int GuardProgram::refused(const Operation& op, const GuardSet& set, const ShapeEnv& env,
+                          GuardScratch& scratch) const noexcept {
+  discard_error();
+  if (op.code != Code::kArray && op.code != Code::kModule) return op.guard;
+  for (const int index : guards_[static_cast<size_t>(&op - operations_.data())]) {
+    const Guard& guard = set.guards[static_cast<size_t>(index)];
+    if (op.code == Code::kModule) {
+      const auto& source = set.sources[guard.source];
+      PyView found =
+          PyDict_GetItemWithError(modules_[static_cast<size_t>(op.number)].dict, source.name_object.get());
+      if (found == nullptr) discard_error();
+      if (found != guard.object.get()) return index;
+    } else if (!check_guard(guard, env, scratch.slots[static_cast<size_t>(op.slot)], nullptr,
+                            scratch.symbols)) {
+      return index;
+    }
+  }
+  return op.guard;
+}
+
+std::vector<int> GuardProgram::positions(size_t guards) const {
+  std::vector<int> out(guards, -1);
+  for (size_t i = 0; i < guards_.size(); ++i)
+    for (const int guard : guards_[i]) out[static_cast<size_t>(guard)] = static_cast<int>(i);
+  return out;
+}
+
+bool GuardProgram::measure(const GuardSet& set, const ShapeEnv& env, const FrameInput& input,
+                           GuardScratch& scratch, std::vector<double>& ns) const noexcept {
+  constexpr int kRepeats = 8;
+  using Clock = std::chrono::steady_clock;
+  const auto elapsed = [](Clock::time_point begin) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  };
+  double clock = elapsed(Clock::now());  // what reading the clock itself takes
+  for (int i = 0; i < kRepeats; ++i) clock = std::min(clock, elapsed(Clock::now()));
+  std::ranges::fill(ns, 0.0);
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    const Operation& op = operations_[i];
+    const auto holds = [&] { return walk(&op, &op + 1, set, env, input, scratch) < 0; };
+    if (!holds()) return false;
+    bool still = true;
+    const Clock::time_point begin = Clock::now();
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      asm volatile("" ::: "memory");  // each repeat reads again
+      still &= holds();
+    }
+    const double spent = std::max(0.0, elapsed(begin) - clock) / kRepeats;
+    if (!still) return false;
+    for (const int guard : guards_[i])
+      ns[static_cast<size_t>(guard)] += spent / static_cast<double>(guards_[i].size());
   }
   return true;
 }

@@ -126,9 +126,24 @@ Result<GuardTree> GuardTree::build(GuardSet set, ShapeEnv env) {
   return tree;
 }
 
-bool GuardTree::matches(const FrameInput& input, GuardScratch& scratch) const noexcept {
+int GuardTree::refusing(const FrameInput& input, GuardScratch& scratch) const noexcept {
   prepare(scratch, set_, env_);
   return program_.run(set_, env_, input, scratch);
+}
+
+bool GuardTree::measure(const FrameInput& input, GuardScratch& scratch, std::vector<double>& ns) const {
+  if (!matches(input, scratch)) return false;
+  ns.resize(set_.guards.size());
+  return program_.measure(set_, env_, input, scratch, ns);
+}
+
+std::vector<int64_t> GuardTree::tested(int64_t passes, std::span<const int64_t> failures) const {
+  const std::vector<int> positions = program_.positions(set_.guards.size());
+  std::vector<int64_t> times(positions.size(), passes);
+  for (size_t i = 0; i < times.size(); ++i)
+    for (size_t j = 0; j < failures.size(); ++j)
+      if (positions[j] >= positions[i]) times[i] += failures[j];
+  return times;
 }
 
 int GuardTree::evaluate(const FrameInput& input, GuardScratch& scratch) const noexcept {

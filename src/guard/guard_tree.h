@@ -30,7 +30,15 @@ class GuardTree {
  public:
   static Result<GuardTree> build(GuardSet set, ShapeEnv env);
   // Whether every guard holds; on true, scratch has the values of all guarded sources and of all symbols.
-  bool matches(const FrameInput& input, GuardScratch& scratch) const noexcept;
+  bool matches(const FrameInput& input, GuardScratch& scratch) const noexcept {
+    return refusing(input, scratch) < 0;
+  }
+  // The same, with the guard that refused: the first in the order of the program, which is not always that of evaluate().
+  int refusing(const FrameInput& input, GuardScratch& scratch) const noexcept;
+  // Times every guard once (GuardProgram::measure); false when one fails.
+  bool measure(const FrameInput& input, GuardScratch& scratch, std::vector<double>& ns) const;
+  // How often each guard was tested, when all held `passes` times and guard i refused `failures[i]` times.
+  std::vector<int64_t> tested(int64_t passes, std::span<const int64_t> failures) const;
   // Index of the first guard that fails, or -1. Fills scratch for the sources and symbols seen so far.
   int evaluate(const FrameInput& input, GuardScratch& scratch) const noexcept;
   // All failing guards, for recompiles_verbose; of the guards on a source that cannot be fetched only the

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 
 #include "cpython/call_binding.h"
@@ -192,8 +193,8 @@ PyObject* CodeCache::watched_call(std::shared_ptr<CallWatch> watch, PyView funct
 PyObject* CodeCache::dispatch(const FrameInput& input, Running& running) {
   if (disabled_ && *disabled_) return run_eagerly(input);
   if (CacheEntry* entry = find(input, *running.scratch)) {
-    ++entry->hits;
     ++counters_.hits;
+    if (++entry->hits % kSampleEvery == 0) return run_sampled(*entry, input, running);
     return run(*entry, input, running);
   }
   if (skip_reason_ || compiling_) return run_eagerly(input);
@@ -203,13 +204,30 @@ PyObject* CodeCache::dispatch(const FrameInput& input, Running& running) {
 CacheEntry* CodeCache::find(const FrameInput& input, GuardScratch& scratch) {
   for (size_t i = 0; i < order_.size(); ++i) {
     CacheEntry* entry = order_[i];
-    if (!entry->guards.matches(input, scratch)) continue;
+    if (const int guard = entry->guards.refusing(input, scratch); guard >= 0) {
+      ++entry->guard_costs.failures[static_cast<size_t>(guard)];
+      continue;
+    }
     if (i > 0)
       std::rotate(order_.begin(), order_.begin() + static_cast<long>(i),
                   order_.begin() + static_cast<long>(i) + 1);
     return entry;
   }
   return nullptr;
+}
+
+// Listeners are told after the call: they run code of the user's, and the guards spoke about this moment.
+PyObject* CodeCache::run_sampled(CacheEntry& entry, const FrameInput& input, Running& running) {
+  std::vector<double> sample;
+  if (entry.guards.measure(input, *running.scratch, sample)) entry.guard_costs.add_sample(sample);
+  PyObject* result = run(entry, input, running);
+  if (!entry.on_guard_costs || !std::has_single_bit(static_cast<uint64_t>(entry.guard_costs.samples)))
+    return result;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  entry.on_guard_costs(entry);
+  PyErr_Restore(type, value, traceback);
+  return result;
 }
 
 PyObject* CodeCache::compile_and_run(const FrameInput& input, Running& running) {
@@ -253,6 +271,7 @@ CacheEntry* CodeCache::install(std::unique_ptr<CacheEntry> entry) {
     ++counters_.compiles;
     if (!entries_.empty()) ++counters_.recompiles;
   }
+  entry->guard_costs.failures.resize(entry->guards.set().guards.size());
   entries_.push_back(std::move(entry));
   order_.insert(order_.begin(), entries_.back().get());
   return entries_.back().get();

@@ -3,11 +3,12 @@
 // How a call goes
 //   guards of each entry, last hit first -> hit: run the entry
 //                                        -> none: compile through the CompileFn that the driver installed
+//   At every kSampleEvery-th hit of an entry its guards are timed once, by a walk of its own.
 //   While a compile is running, and after a skip, a call that no entry accepts runs the function itself. A
 //   function whose
 //   __code__ was replaced starts anew.
 // Invariants
-//   - Entries are immutable and stay alive while any call is running, also when reset() drops them meanwhile.
+//   - Entries are immutable, but for what they count, and stay alive while any call is running, also when reset() drops them meanwhile.
 //   - A Python exception leaves as it came; any other error of ours ends in a call of the function itself.
 #pragma once
 
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "cpython/jit_callable.h"
+#include "guard/guard_costs.h"
 #include "guard/guard_tree.h"
 #include "guard/recipe.h"
 #include "runtime/build_value.h"
@@ -49,6 +51,9 @@ struct CacheEntry {
   // Not empty: `transformed` is the function itself, because these inputs gave nothing to compile.
   std::string eager_reason;
   int64_t hits = 0;
+  GuardCosts guard_costs;
+  // Told after the 2nd, 4th, 8th, ... sample of guard_costs, when the call is over. May be empty.
+  std::function<void(const CacheEntry&)> on_guard_costs;
   ValuePlan value_plan;  // found when the entry is installed
 };
 
@@ -70,6 +75,8 @@ using CompileFn = std::function<Result<CompileOutcome>(CodeCache& cache, const F
 
 class CodeCache : public FrameState {
  public:
+  static constexpr int64_t kSampleEvery = 1024;  // a power of two
+
   CodeCache(CompileFn compile, int frame_id);
   PyObject* on_call(PyView function, std::span<PyObject* const> bound) override;
   int traverse(visitproc visit, void* arg) override;
@@ -101,6 +108,7 @@ class CodeCache : public FrameState {
   PyObject* dispatch(const FrameInput& input, Running& running);
   CacheEntry* find(const FrameInput& input, GuardScratch& scratch);
   PyObject* compile_and_run(const FrameInput& input, Running& running);
+  PyObject* run_sampled(CacheEntry& entry, const FrameInput& input, Running& running);
   CacheEntry* install(std::unique_ptr<CacheEntry> entry);
   void skip(std::string reason);
   PyObject* run(CacheEntry& entry, const FrameInput& input, Running& running);

@@ -26,7 +26,7 @@ def normalised(text: str) -> str:
     """Without what differs from run to run or from machine to machine: times, directories, keys."""
     text = re.sub(r"[^\s(]*/(program\.py|\w+?_[0-9a-f]{16}\.cpp)", r"\1", text)
     text = re.sub(r"_[0-9a-f]{16}\.cpp", "_DIGEST.cpp", text)
-    text = re.sub(r" +\d+\.\d+ ms", " N ms", text)
+    text = re.sub(r" +\d+\.\d+ (ms|ns)", r" N \1", text)
     text = re.sub(r"\n  load compiler +N ms", "", text)
     text = re.sub(r" by \S[^:\n]*: N ms", " by TOOL: N ms", text)
     text = re.sub(r"(?m)^  key [0-9a-f]+$", "  key KEY", text)

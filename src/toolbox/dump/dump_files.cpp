@@ -8,16 +8,28 @@
 namespace suture::toolbox {
 namespace {
 
-// The log of `artifact` over the whole compile: one text for both.
-std::string rendered(const CompileDump& dump, std::string_view artifact) {
+std::vector<std::string> records(const CompileDump& dump, std::string_view artifact) {
   auto settings = parse_log_settings(artifact);
-  if (!settings.ok()) return "";
+  if (!settings.ok()) return {};
   LogRenderer renderer(std::move(*settings), *dump.source_line);
-  std::string text;
+  std::vector<std::string> texts;
   for (const std::string& line : dump.lines)
     for (const LogLine& log : renderer.render(line))
-      if (log.artifact == artifact) text += log.text + "\n";
-  return text;
+      if (log.artifact == artifact) texts.push_back(log.text + "\n");
+  return texts;
+}
+
+// The log of `artifact` over the whole compile: one text for both.
+std::string rendered(const CompileDump& dump, std::string_view artifact) {
+  std::string all;
+  for (const std::string& text : records(dump, artifact)) all += text;
+  return all;
+}
+
+// Of records that each say everything, the newest.
+std::string last_rendered(const CompileDump& dump, std::string_view artifact) {
+  const std::vector<std::string> texts = records(dump, artifact);
+  return texts.empty() ? "" : texts.back();
 }
 
 std::string with_newline(std::string text) {
@@ -79,7 +91,7 @@ std::string write_assembly(const CompileDump& dump) {
 }
 
 std::string write_perf_hints(const CompileDump& dump) { return rendered(dump, "perf_hints"); }
-std::string write_guards(const CompileDump& dump) { return rendered(dump, "guards"); }
+std::string write_guards(const CompileDump& dump) { return last_rendered(dump, "guards"); }
 std::string write_symbols(const CompileDump& dump) { return rendered(dump, "dynamic"); }
 std::string write_breaks(const CompileDump& dump) { return rendered(dump, "graph_breaks"); }
 std::string write_recompile(const CompileDump& dump) { return rendered(dump, "recompiles_verbose"); }

@@ -45,6 +45,15 @@ const FrameStatus* Explanation::status_of(int64_t frame) const {
   return nullptr;
 }
 
+const GuardStatus* Explanation::guard_status(const FrameModel& frame, const CompileModel& compile,
+                                             size_t index) const {
+  const FrameStatus* status = status_of(frame.frame);
+  if (!status) return nullptr;
+  for (const EntryStatus& entry : status->entries)
+    if (entry.number == compile.number && index < entry.guard_costs.size()) return &entry.guard_costs[index];
+  return nullptr;
+}
+
 int64_t Explanation::crossings(const BreakModel& record) const {
   if (statuses_.empty() || record.resume_frames.empty()) return -1;
   int64_t calls = 0;

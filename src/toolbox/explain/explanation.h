@@ -30,6 +30,8 @@ class Explanation {
   size_t op_count() const;
   // What the runtime counted for a frame; null when it is not known.
   const FrameStatus* status_of(int64_t frame) const;
+  // What the runtime counted for guard `index` of a compile; null when it is not known.
+  const GuardStatus* guard_status(const FrameModel& frame, const CompileModel& compile, size_t index) const;
   // Times a break was crossed at run time: calls of its resume functions; -1 without a status.
   int64_t crossings(const BreakModel& record) const;
   const SourceLine& source_line() const { return source_line_; }

@@ -85,12 +85,14 @@ void write_guards_and_recompiles(JsonWriter& json, const Explanation& explanatio
   for (const FrameModel& frame : explanation.model().frames) {
     if (frame.compiles.empty()) continue;
     const CompileModel& newest = frame.compiles.back();
-    for (const GuardModel& guard : newest.guards) {
+    for (size_t i = 0; i < newest.guards.size(); ++i) {
+      const GuardModel& guard = newest.guards[i];
+      const GuardStatus* counted = explanation.guard_status(frame, newest, i);
       json.begin_object().field("check", guard.check).field("source", guard.source).field("kind", guard.kind);
-      json.field("place", guard.place)
-          .field("function", frame.function)
-          .field("compile_id", newest.id)
-          .end_object();
+      json.field("place", guard.place).field("function", frame.function).field("compile_id", newest.id);
+      json.field("tested", counted ? counted->tested : -1)
+          .field("failures", counted ? counted->failures : -1);
+      json.field("ns", counted && counted->ns >= 0 ? counted->ns : guard.ns).end_object();
     }
   }
   json.end_array();

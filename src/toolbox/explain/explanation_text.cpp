@@ -61,9 +61,16 @@ void write_guards(std::string& out, const Explanation& explanation) {
   int number = 0;
   for (const FrameModel& frame : explanation.model().frames) {
     if (frame.compiles.empty()) continue;
-    for (const GuardModel& guard : frame.compiles.back().guards)
-      out += fmt::format("  Guard {}: {}  # {}{}\n", ++number, guard.check, frame.function,
+    const CompileModel& newest = frame.compiles.back();
+    for (size_t i = 0; i < newest.guards.size(); ++i) {
+      const GuardModel& guard = newest.guards[i];
+      out += fmt::format("  Guard {}: {}  # {}{}", ++number, guard.check, frame.function,
                          guard.place.empty() ? "" : ", " + guard.place);
+      if (const GuardStatus* counted = explanation.guard_status(frame, newest, i))
+        out += fmt::format("; {}, {} failed", count_of(counted->tested, "test"), counted->failures) +
+               (counted->ns < 0 ? "" : fmt::format(", {:.1f} ns", counted->ns));
+      out += "\n";
+    }
   }
 }
 

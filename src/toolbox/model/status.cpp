@@ -8,8 +8,16 @@ namespace suture::toolbox {
 namespace {
 
 EntryStatus read_entry(const JsonObject& json) {
-  return {json_int(json, "number"), json_int(json, "hits"), json_str(json, "graph"),
-          json_list(json, "guards")};
+  EntryStatus entry{json_int(json, "number"),
+                    json_int(json, "hits"),
+                    json_str(json, "graph"),
+                    json_list(json, "guards"),
+                    {}};
+  json_objects(json, "guard_costs", [&](const JsonObject& guard) {
+    entry.guard_costs.push_back(
+        {json_int(guard, "tested"), json_int(guard, "failures"), json_number(guard, "ns", -1)});
+  });
+  return entry;
 }
 
 FrameStatus read_frame(const JsonObject& json) {

@@ -9,10 +9,16 @@
 
 namespace suture::toolbox {
 
+struct GuardStatus {
+  int64_t tested = 0, failures = 0;
+  double ns = -1;  // -1: not measured
+};
+
 struct EntryStatus {
   int64_t number = 0, hits = 0;
   std::string graph;
   std::vector<std::string> guards;
+  std::vector<GuardStatus> guard_costs;  // of each of guards
 };
 
 struct FrameStatus {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "toolbox/model/lists.h"
 
@@ -23,6 +24,11 @@ int64_t bytes_at(const EventRecord& event, const char* field, size_t i) {
   return text.empty() ? -1 : to_number(text);
 }
 
+double ns_at(const EventRecord& event, size_t i) {
+  const std::string text = item(event.list("ns"), i);
+  return text.empty() ? -1 : std::atof(text.c_str());
+}
+
 GraphModel read_graph(const EventRecord& event) {
   GraphModel graph{event.str("graph"), event.str("code"), event.str("text"), {}};
   const auto& names = event.list("ops");
@@ -36,7 +42,7 @@ std::vector<GuardModel> read_guards(const EventRecord& event) {
   const auto& checks = event.list("guards");
   for (size_t i = 0; i < checks.size(); ++i)
     out.push_back({checks[i], item(event.list("sources"), i), item(event.list("kinds"), i),
-                   item(event.list("lines"), i)});
+                   item(event.list("lines"), i), ns_at(event, i)});
   return out;
 }
 

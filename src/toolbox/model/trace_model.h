@@ -35,6 +35,7 @@ struct GraphModel {
 
 struct GuardModel {
   std::string check, source, kind, place;
+  double ns = -1;  // when it was made; -1: not measured
 };
 
 struct KernelModel {

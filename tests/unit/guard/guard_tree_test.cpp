@@ -58,6 +58,7 @@ TEST_F(GuardTrees, evaluate_accepts_exactly_when_no_guard_fails_under_random_mut
                            "3"};
   eval("globals().__setitem__('m', np.zeros((3, 4)))");
   int accepted = 0;
+  std::vector<double> ns;
   for (const char* first : kFirst) {
     for (const char* second : kSecond) {
       Frame call = frame(first, second);
@@ -65,6 +66,11 @@ TEST_F(GuardTrees, evaluate_accepts_exactly_when_no_guard_fails_under_random_mut
       const std::vector<int> failing = tree.failing(call.input());
       EXPECT_EQ(guard, failing.empty() ? -1 : failing.front()) << first << ", " << second;
       EXPECT_EQ(tree.matches(call.input(), scratch), guard < 0);
+      const int refusing = tree.refusing(call.input(), scratch);
+      EXPECT_EQ(refusing < 0, guard < 0);
+      EXPECT_TRUE(refusing < 0 || std::ranges::find(failing, refusing) != failing.end())
+          << first << ", " << second << ": " << tree.describe(refusing);
+      EXPECT_EQ(tree.measure(call.input(), scratch, ns), guard < 0);
       if (guard < 0) ++accepted;
       for (int index : failing) {
         const std::string sentence = tree.explain_failure(index, call.input()).sentence();

@@ -64,6 +64,28 @@ TEST(LogRenderer, a_recompile_names_the_function_and_every_failed_guard) {
   EXPECT_THAT(verbose(recompile(0, 1, "f", "0/0: x")), ElementsAre(HasSubstr("    - 0/0: something else")));
 }
 
+TEST(LogRenderer, guards_that_were_counted_show_nanoseconds_tests_and_failures_and_say_what_a_source_is) {
+  Rendered logs("guards");
+  logs(frame_start(0, 0, "f"));
+  using Strings = std::vector<std::string>;
+  const auto text = logs(to_json_line(Event(EventId::kGuardCosts, {0, 0, 0})
+                                          .set("guards", Strings{"type(m) is M", "m.w.ndim == 1", "a < b"})
+                                          .set("sources", Strings{"m", "m.w", ""})
+                                          .set("origins", Strings{"argument", "argument", ""})
+                                          .set("kinds", Strings{"type", "rank", "shape"})
+                                          .set("ns", Strings{"3.0", "12.5", ""})
+                                          .set("tested", Strings{"7", "6", "1"})
+                                          .set("failures", Strings{"1", "5", "0"})
+                                          .set("hits", int64_t{1})));
+  EXPECT_THAT(text, ElementsAre("Guards of f (prog.py:19), entry 0, after 1 hit: 3 guards, 15.5 ns\n"
+                                "+- argument m\n"
+                                "|  type        type(m) is M [   3.0 ns, 7 tests, 1 failed]\n"
+                                "|  +- m.w\n"
+                                "|  |  rank        m.w.ndim == 1 [  12.5 ns, 6 tests, 5 failed]\n"
+                                "+- (sizes)\n"
+                                "|  shape       a < b [1 test, 0 failed]"));
+}
+
 TEST(LogRenderer, the_cost_of_a_recompile_follows_when_it_is_known_once_and_for_recompiles_only) {
   Rendered logs("recompiles,recompiles_verbose");
   EXPECT_THAT(logs(frame_done(0, 0, "f", 9.5)), IsEmpty());
