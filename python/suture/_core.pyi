@@ -159,8 +159,10 @@ def subscribe(events: Sequence[str] | None, callback: Callable[[str], None]) -> 
     what else is not an Exception is raised at the end of the compile, or at the next instruction of Python."""
 
 def unsubscribe(token: int) -> None: ...
-def trace_start(directory: str, facts: dict[str, str], on_trouble: Callable[[str], None]) -> None:
-    """Writes every event to a file of this process in `directory`, without Python; the former trace stops. `facts` go into
+def trace_start(
+    directory: str, facts: dict[str, str], on_trouble: Callable[[str], None], with_assembly: bool = False
+) -> None:
+    """Writes every event, kernel_assembly only `with_assembly`, to a file of this process in `directory`, without Python; the former trace stops. `facts` go into
     the first line. `on_trouble` is told once what went wrong; nothing is written after that."""
 
 def trace_stop() -> None: ...

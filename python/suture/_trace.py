@@ -11,6 +11,7 @@ import os
 import sys
 
 from suture import _core, _startup
+from suture._config import config
 
 
 def start(directory: str) -> None:
@@ -21,7 +22,7 @@ def start(directory: str) -> None:
     import numpy
 
     facts = {"suture": _core.version, "python": sys.version.split()[0], "numpy": numpy.__version__}
-    _core.trace_start(os.path.abspath(os.path.expanduser(directory)), facts, _trouble)
+    _core.trace_start(os.path.abspath(os.path.expanduser(directory)), facts, _trouble, config.trace_assembly)
 
 
 def _trouble(what: str) -> None:

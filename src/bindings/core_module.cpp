@@ -135,7 +135,8 @@ void tell_trouble(const nb::object& callback, const std::string& what) {
   PyErr_Restore(type, value, traceback);
 }
 
-void trace_start(const std::string& directory, const nb::dict& facts, nb::object on_trouble) {
+void trace_start(const std::string& directory, const nb::dict& facts, nb::object on_trouble,
+                 bool with_assembly) {
   trace_stop();
   TraceFile::Facts lines;
   for (auto [name, value] : facts)
@@ -143,8 +144,9 @@ void trace_start(const std::string& directory, const nb::dict& facts, nb::object
   ActiveTrace& active = active_trace();
   active.file = std::make_unique<TraceFile>(
       directory, std::move(lines), [on_trouble](const std::string& what) { tell_trouble(on_trouble, what); });
-  active.token = compiler().trace.subscribe(
-      TraceFile::events(), [file = active.file.get()](const Event& event) { file->write(event); });
+  active.token =
+      compiler().trace.subscribe(TraceFile::events(with_assembly),
+                                 [file = active.file.get()](const Event& event) { file->write(event); });
 }
 
 void mark(const nb::object& array, int dim, std::optional<int64_t> min, std::optional<int64_t> max) {
@@ -154,7 +156,8 @@ void mark(const nb::object& array, int dim, std::optional<int64_t> min, std::opt
 void bind_events(nb::module_& module) {
   module.def("subscribe", &subscribe, nb::arg("events").none(), nb::arg("callback"));
   module.def("unsubscribe", [](int token) { compiler().trace.unsubscribe(token); });
-  module.def("trace_start", &trace_start, nb::arg("directory"), nb::arg("facts"), nb::arg("on_trouble"));
+  module.def("trace_start", &trace_start, nb::arg("directory"), nb::arg("facts"), nb::arg("on_trouble"),
+             nb::arg("with_assembly") = false);
   module.def("trace_stop", &trace_stop);
   module.def("trace_path",
              [] { return text(active_trace().file ? active_trace().file->path() : std::string()); });

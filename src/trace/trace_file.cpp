@@ -14,9 +14,6 @@
 namespace suture {
 namespace {
 
-// Made only for those who ask by name: a disassembler is loaded for it.
-constexpr std::string_view kOnlyByName[] = {"kernel_assembly"};
-
 std::string file_name(int pid) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -28,11 +25,8 @@ std::string file_name(int pid) {
 
 }  // namespace
 
-uint64_t TraceFile::events() {
-  uint64_t mask = ~uint64_t{0};
-  for (std::string_view name : kOnlyByName)
-    if (auto event = event_named(name)) mask &= ~(uint64_t{1} << static_cast<int>(*event));
-  return mask;
+uint64_t TraceFile::events(bool with_assembly) {
+  return with_assembly ? ~uint64_t{0} : ~event_bit(EventId::kKernelAssembly);
 }
 
 void TraceFile::write(const Event& event) {

@@ -33,8 +33,8 @@ class TraceFile {
   void write(const Event& event);
   const std::string& path() const { return path_; }  // "" before the first event
 
-  // What a trace listens to: everything but events that are expensive to make.
-  static uint64_t events();
+  // What a trace listens to: everything but the assembly of kernels, which is expensive to make and has to be asked for.
+  static uint64_t events(bool with_assembly);
 
  private:
   bool open();

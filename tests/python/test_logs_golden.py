@@ -29,6 +29,9 @@ def normalised(text: str) -> str:
     text = re.sub(r" +\d+\.\d+ (ms|ns)", r" N \1", text)
     text = re.sub(r"\n  load compiler +N ms", "", text)
     text = re.sub(r" by \S[^:\n]*: N ms", " by TOOL: N ms", text)
+    text = re.sub(r"(?m)^ +[0-9a-f]+:\t.*\n", "", text)  # of this machine
+    text = re.sub(r"(?m)^(?!cpp_fused|#|\[)[\w.@]+:\n", "", text) if "asm: # Assembly" in text else text
+    text = re.sub(r"\n\n+", "\n", text) if "asm: # Assembly" in text else text
     text = re.sub(r"(?m)^  key [0-9a-f]+$", "  key KEY", text)
     text = re.sub(r"0x[0-9a-f]{6,}>( +#)?", lambda at: "ADDRESS>" + (" #" if at[1] else ""), text)
     return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
@@ -40,7 +43,12 @@ def traced(tmp_path_factory) -> list[list[str]]:
 
     home = tmp_path_factory.mktemp("golden")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SUTURE_")}
-    environment = {"SUTURE_TRACE": str(home / "t"), "SUTURE_CACHE_DIR": str(home / "c"), "SUTURE_STRICT": "1"}
+    environment = {
+        "SUTURE_TRACE_ASSEMBLY": "1",
+        "SUTURE_TRACE": str(home / "t"),
+        "SUTURE_CACHE_DIR": str(home / "c"),
+        "SUTURE_STRICT": "1",
+    }
     done = subprocess.run(
         [sys.executable, str(GOLDEN / "program.py")],
         env={**inherited, "PYTHONPATH": str(ROOT / "python"), **environment},

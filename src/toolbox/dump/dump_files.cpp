@@ -87,7 +87,8 @@ std::string write_ir_post_fusion(const CompileDump& dump) {
 std::string write_fusion(const CompileDump& dump) { return rendered(dump, "fusion"); }
 
 std::string write_assembly(const CompileDump& dump) {
-  return with_newline(dump.text_of(EventId::kKernelAssembly, "text"));
+  // Without a disassembler there is nothing worth a file.
+  return dump.text_of(EventId::kKernelAssembly, "text").empty() ? "" : last_rendered(dump, "asm");
 }
 
 std::string write_perf_hints(const CompileDump& dump) { return rendered(dump, "perf_hints"); }

@@ -15,7 +15,7 @@ using ArtifactRender = Texts (*)(const EventRecord&, RenderContext&);
 ArtifactRender renderer_of(Artifact artifact) {
   switch (artifact) {
 #define SUTURE_ARTIFACT(name, ...) \
-  case Artifact::name: return render_##name;
+  case Artifact::name##_: return render_##name;
 #include "toolbox/logs/artifacts.def"
   }
   return nullptr;
@@ -26,12 +26,22 @@ void learn_frame(const EventRecord& event, RenderContext& context) {
   context.frames[event.compile.frame] = {event.str("function"), event.str("file"), event.integer("line")};
 }
 
+// The machine code of a kernel says nothing of its origin; its source does.
+void learn_kernels(const EventRecord& event, RenderContext& context) {
+  if (!event.is(EventId::kKernelSource)) return;
+  const auto& kernels = event.list("kernels");
+  for (size_t i = 0; i < kernels.size(); ++i)
+    context.kernel_notes[{compile_key(event), kernels[i]}] =
+        fmt::format("# fuses {}\n# lines {}\n", item_of(event.list("kernel_ops"), i),
+                    item_of(event.list("kernel_lines"), i));
+}
+
 }  // namespace
 
 LogRenderer::LogRenderer(LogSettings settings, SourceLine source_line)
     : settings_(std::move(settings)),
       source_line_(std::move(source_line)),
-      context_{source_line_, {}, {}, {}, {}} {}
+      context_{source_line_, {}, {}, {}, {}, {}} {}
 
 LogLine LogRenderer::make_line(const EventRecord& event, std::string logger, Level level,
                                std::string text) const {
@@ -63,6 +73,7 @@ std::vector<LogLine> LogRenderer::render(std::string_view json_line) {
   if (!parsed.ok()) return out;
   const EventRecord& event = *parsed;
   learn_frame(event, context_);
+  learn_kernels(event, context_);
   const bool filtered = !passes(event);
   bool shown_as_artifact = false;
   for (const ArtifactInfo& artifact : all_artifacts()) {
@@ -97,7 +108,7 @@ std::vector<LogLine> LogRenderer::finish() {
     ++places;
   }
   context_.seen.clear();
-  if (!repeats || !settings_.on(Artifact::graph_breaks)) return out;
+  if (!repeats || !settings_.on(Artifact::graph_breaks_)) return out;
   LogLine line;
   line.logger = "suture.capture.graph_breaks";
   line.artifact = "graph_breaks";

@@ -174,7 +174,7 @@ const std::vector<ArtifactInfo>& all_artifacts() {
   const auto events = [](auto... ids) { return std::vector<EventId>{ids...}; };
   static const std::vector<ArtifactInfo> table = {
 #define SUTURE_ARTIFACT(name, component, off_by_default, events, help) \
-  {Artifact::name, #name, #component, off_by_default, events, help},
+  {Artifact::name##_, #name, #component, off_by_default, events, help},
 #include "toolbox/logs/artifacts.def"
   };
   return table;

@@ -30,7 +30,7 @@ enum class Level : uint8_t { kDebug, kInfo, kWarning, kError };
 std::string_view level_name(Level level);  // "debug"
 
 enum class Artifact : uint8_t {
-#define SUTURE_ARTIFACT(name, ...) name,
+#define SUTURE_ARTIFACT(name, ...) name##_,  // a name may be a word of C++: asm
 #include "toolbox/logs/artifacts.def"
 };
 struct ArtifactInfo {

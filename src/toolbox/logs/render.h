@@ -28,6 +28,8 @@ struct RenderContext {
   std::map<std::string, int> seen;  // breaks already shown in full: key -> times
   // Frame and compile of recompiles that were shown and whose cost is not known yet, by artifact that showed them.
   std::set<std::pair<int, int>> recompiling, recompiling_verbose;
+  // What the newest source of a graph says of its kernels, by compile and kernel: comments for its machine code.
+  std::map<std::pair<std::string, std::string>, std::string> kernel_notes;
   FrameName frame_of(const EventRecord& event) const;
 };
 
@@ -43,6 +45,8 @@ struct Texts : std::vector<std::string> {
 
 // Quotes the line an event is about: as the event has it, else as `context` finds it.
 std::string quote_event(const EventRecord& event, const RenderContext& context);
+// "0/1": the compile that an event belongs to, whichever attempt of it.
+std::string compile_key(const EventRecord& event);
 // Item i of a list, "" beyond its end.
 std::string item_of(const std::vector<std::string>& list, size_t i);
 

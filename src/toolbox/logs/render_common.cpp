@@ -13,6 +13,10 @@ std::string item_of(const std::vector<std::string>& list, size_t i) {
   return i < list.size() ? list[i] : std::string();
 }
 
+std::string compile_key(const EventRecord& event) {
+  return fmt::format("{}/{}", event.compile.frame, event.compile.compile);
+}
+
 std::string quote_event(const EventRecord& event, const RenderContext& context) {
   const std::string source = event.str("source");
   const SourceLine own = [&](const std::string&, int) { return source; };

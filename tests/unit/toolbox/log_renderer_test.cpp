@@ -86,6 +86,28 @@ TEST(LogRenderer, guards_that_were_counted_show_nanoseconds_tests_and_failures_a
                                 "|  shape       a < b [1 test, 0 failed]"));
 }
 
+TEST(LogRenderer, assembly_of_kernels_stands_under_their_ops_and_lines_whoever_disassembled_it) {
+  Rendered logs("asm");
+  logs(frame_start(0, 0, "f"));
+  logs(kernel_source(0, 0, "cpp_fused_sin_0"));
+  const auto assembly = [](const std::string& text, const std::string& message) {
+    return to_json_line(Event(EventId::kKernelAssembly, {0, 0, 1})
+                            .set("graph", std::string("g"))
+                            .set("text", text)
+                            .set("message", message));
+  };
+  EXPECT_THAT(
+      logs(assembly("\nhelper:\n  0:\tret\n\ncpp_fused_sin_0:\n  4:\tret\n", "")),
+      ElementsAre("# Assembly of graph g of f (prog.py:19)\n\nhelper:\n  0:\tret\n\n# fuses add,gt,sin,sum\n"
+                  "# lines prog.py:20,prog.py:21\ncpp_fused_sin_0:\n  4:\tret"));
+  EXPECT_THAT(
+      logs(assembly("0000000000001130 <cpp_fused_sin_0>:\n  1130:\tret", "")),
+      ElementsAre("# Assembly of graph g of f (prog.py:19)\n# fuses add,gt,sin,sum\n"
+                  "# lines prog.py:20,prog.py:21\n0000000000001130 <cpp_fused_sin_0>:\n  1130:\tret"));
+  EXPECT_THAT(logs(assembly("", "objdump was not found")),
+              ElementsAre("# No assembly of graph g of f (prog.py:19): objdump was not found"));
+}
+
 TEST(LogRenderer, the_cost_of_a_recompile_follows_when_it_is_known_once_and_for_recompiles_only) {
   Rendered logs("recompiles,recompiles_verbose");
   EXPECT_THAT(logs(frame_done(0, 0, "f", 9.5)), IsEmpty());
