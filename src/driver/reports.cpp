@@ -186,6 +186,13 @@ std::vector<std::string> callers(const Break& reason) {
   return out;
 }
 
+std::vector<std::string> caller_lines(const Break& reason) {
+  std::vector<std::string> out;
+  for (auto caller = reason.stack.rbegin(); caller != reason.stack.rend(); ++caller)
+    out.push_back(source_line(*caller));
+  return out;
+}
+
 Event break_event(const CompileContext& ctx, const Break& reason, const ContinuationFrames& continuations) {
   const Break* cause = reason.cause.get();
   while (cause && cause->cause) cause = cause->cause.get();
@@ -203,7 +210,12 @@ Event break_event(const CompileContext& ctx, const Break& reason, const Continua
       .set("cause_id", std::string(cause ? info(cause->reason).code : ""))
       .set("cause_file", cause ? cause->where.file : "")
       .set("cause_line", int64_t{cause ? cause->where.line : 0})
+      .set("cause_function", cause ? cause->where.function : "")
+      .set("cause_source", cause ? source_line(cause->where) : "")
+      .set("cause_stack", cause ? callers(*cause) : std::vector<std::string>())
+      .set("cause_stack_sources", cause ? caller_lines(*cause) : std::vector<std::string>())
       .set("stack", callers(reason))
+      .set("stack_sources", caller_lines(reason))
       .set("resume", fmt::format("{}", fmt::join(continuations.names, ", ")))
       .set("resume_frames", continuations.frames);
   return event;

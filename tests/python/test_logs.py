@@ -349,6 +349,35 @@ def test_breaks_are_counted_by_place_in_logs_and_explain_alike(function, capsys)
     assert suture.explain(compiled).graph_break_count == len(places)
 
 
+def test_asm_is_made_for_the_log_that_names_it(run_python, seed_program):
+    done = run_python(str(seed_program), SUTURE_LOGS="asm", SUTURE_LOGS_FORMAT="compact")
+    assert done.stderr.count("# Assembly of graph") == 4 and "cpp_fused_" in done.stderr
+    assert "ret" in done.stderr
+    assert "# Assembly" not in run_python(str(seed_program), SUTURE_LOGS="+codegen").stderr
+
+
+def test_callers_of_a_break_in_an_inlined_function_are_listed(run_python, write_program):
+    program = write_program(
+        "import functools, numpy as np, suture\n"
+        "def inner(x):\n"
+        "    print('here')\n"
+        "    return x + 1\n"
+        "def middle(x):\n"
+        "    return inner(x) * 2\n"
+        "@suture.compile\n"
+        "def f(x):\n"
+        "    return middle(x) - 1\n"
+        "f(np.ones(3))\n"
+    )
+    text = run_python(str(program), SUTURE_LOGS="graph_breaks").stderr
+    chain = (
+        "    caused at {0}:3 in inner:  print('here')\n    called from {0}:6 in middle:  return inner(x) * 2\n"
+    ).format(program)
+    # One break per function, each compiled on its own; what is between cause and place stands below it.
+    assert text.count("Graph break in user code at") == 3 and text.count(chain) == 1
+    assert text.count(f"    caused at {program}:3 in inner:  print('here')\n") == 2
+
+
 def test_a_recompile_during_explain_adds_no_break():
     def twice(x):
         y = x + 1

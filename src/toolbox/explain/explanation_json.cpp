@@ -59,7 +59,9 @@ void write_breaks(JsonWriter& json, const Explanation& explanation) {
         .field("explanation", record.explanation);
     json.list("hints", record.hints).field("function", record.function).field("file", record.file);
     json.field("line", record.line).field("column", record.column).field("end_column", record.end_column);
-    json.list("stack", record.stack);
+    json.key("stack").begin_array();
+    for (const CallerModel& caller : record.stack) json.value(caller.place);
+    json.end_array();
     json.field("source", source).list("resume", split_names(record.resume)).field("hits", record.hits);
     json.field("crossings", explanation.crossings(record)).end_object();
   }

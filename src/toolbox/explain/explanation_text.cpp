@@ -26,7 +26,7 @@ void write_breaks(std::string& out, const Explanation& explanation) {
     std::string quote =
         quote_source(explanation.source_line(), record.file, record.line, record.column, record.end_column);
     if (!quote.empty()) out += indent(quote, "      ") + "\n";
-    for (const std::string& caller : record.stack) out += fmt::format("      called from {}\n", caller);
+    for (const std::string& caller : call_chain(record.stack)) out += fmt::format("      {}\n", caller);
     out += fmt::format("    More: suture explain {}\n", record.reason_id);
   }
 }

@@ -6,11 +6,14 @@
 //   Hint: ...
 //       21 |     if y.sum() > 0:
 //          |        ^^^^^^^^^^^
+//       caused at helpers.py:3 in inner:  print(x)
+//       called from helpers.py:6 in middle:  return inner(x)
 //
 // A break that was shown is not shown again: repeats are one line, at the 2nd, 4th, 8th ... time.
 #include <fmt/format.h>
 
 #include "toolbox/logs/render.h"
+#include "toolbox/model/call_chain.h"
 
 namespace suture::toolbox {
 namespace {
@@ -26,8 +29,16 @@ std::string details(const EventRecord& event, const RenderContext& context) {
   std::string out = fmt::format("Graph Break Reason: {} ({})\nExplanation: {}", event.str("reason"),
                                 event.str("reason_id"), event.str("explanation"));
   for (const std::string& hint : event.list("hints")) out += fmt::format("\nHint: {}", hint);
-  std::string quote = quote_event(event, context);
-  return quote.empty() ? out : out + "\n" + quote;
+  if (const std::string quote = quote_event(event, context); !quote.empty()) out += "\n" + quote;
+  std::vector<CallerModel> cause = read_cause(event);
+  if (!cause.empty()) {
+    out += fmt::format("\n    caused at {}{}", cause[0].place,
+                       cause[0].source.empty() ? "" : ":  " + cause[0].source);
+    cause.erase(cause.begin());
+  }
+  for (const std::string& caller : call_chain(cause)) out += "\n    " + caller;
+  for (const std::string& caller : call_chain(read_callers(event))) out += "\n    " + caller;
+  return out;
 }
 
 }  // namespace

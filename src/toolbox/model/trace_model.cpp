@@ -144,7 +144,7 @@ void TraceModel::add_break(const EventRecord& event) {
   record.reason = event.str("reason");
   record.explanation = event.str("explanation");
   record.hints = event.list("hints");
-  record.stack = event.list("stack");
+  record.stack = read_callers(event);
   record.file = event.str("file");
   record.line = line;
   record.column = column;

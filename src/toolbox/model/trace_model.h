@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "toolbox/model/call_chain.h"
 #include "toolbox/model/event_record.h"
 #include "toolbox/model/recompile_causes.h"
 #include "trace/frame_kind.h"
@@ -102,7 +103,7 @@ struct BreakModel {
   std::string cause_id, cause_file;  // of the break that made this one necessary
   int64_t cause_line = 0;
   std::vector<std::string> hints;
-  std::vector<std::string> stack;  // callers it is inlined into, nearest first
+  std::vector<CallerModel> stack;  // it is inlined into, nearest first
   int64_t line = 0, column = -1, end_column = -1;
   int64_t hits = 0;  // compiles that met it
   std::vector<std::string> compile_ids;

@@ -1,7 +1,9 @@
 #include "toolbox/model/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "toolbox/model/call_chain.h"
 #include "toolbox/model/event_record.h"
 
 namespace suture::toolbox {
@@ -61,6 +63,22 @@ TEST(ParseEvent, unknown_compile_ids_and_broken_lines_are_told_apart) {
   EXPECT_EQ(parse_event(R"({"event":"x","compile_id":"zzz"})")->compile.frame, -1);
   EXPECT_FALSE(parse_event("{\"event\":").ok());
   EXPECT_FALSE(parse_event("").ok());
+}
+
+TEST(CallChain, own_callers_stand_in_full_and_neighbours_in_libraries_are_one_line) {
+  const std::vector<CallerModel> callers = {
+      {"prog.py:12 in g", "return h(x)"},
+      {"/usr/lib/python3.11/functools.py:981 in wrapper", "return func()"},
+      {"/venv/lib/site-packages/lib/a.py:3 in call", ""},
+      {"prog.py:20 in f", ""},
+      {"<frozen runpy>:88 in _run_code", ""},
+  };
+  EXPECT_THAT(call_chain(callers),
+              ::testing::ElementsAre(
+                  "called from prog.py:12 in g:  return h(x)",
+                  "2 callers in libraries (/usr/lib/python3.11/functools.py:981 in wrapper, ...)",
+                  "called from prog.py:20 in f", "1 caller in libraries (<frozen runpy>:88 in _run_code)"));
+  EXPECT_THAT(call_chain({}), ::testing::IsEmpty());
 }
 
 }  // namespace
