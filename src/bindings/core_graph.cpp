@@ -59,7 +59,7 @@ nb::object forward(GraphObject& self) {
 Graph lowered(const Graph& captured) {
   FrameOptions options;
   CompileContext ctx{compiler().trace, compiler().options, options, {}};
-  auto graph = lower_graph(captured, ctx);
+  auto graph = lower_graph(captured, compiler(), ctx);
   if (!graph.ok()) {
     PyErr_SetString(PyExc_NotImplementedError, graph.error().message.c_str());
     throw nb::python_error();

@@ -70,8 +70,8 @@ Result<PyRef> example_inputs(const Capture& capture, const FrameInput& input) {
 }
 
 // Lowered, and what the passes relied on about sizes becomes the capture's own: guards are built from there.
-Result<Graph> lower_captured(Capture& capture, CompileContext& ctx) {
-  SUTURE_TRY(lowered, lower_graph(capture.graph, ctx));
+Result<Graph> lower_captured(Capture& capture, Compiler& compiler, CompileContext& ctx) {
+  SUTURE_TRY(lowered, lower_graph(capture.graph, compiler, ctx));
   capture.graph.env = lowered.env;
   return lowered;
 }
@@ -105,7 +105,7 @@ std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay,
 Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef replay, Compiler& compiler,
                              CompileContext& ctx, Phases& phases) {
   auto lowering = phases.start("passes");
-  SUTURE_TRY(graph, lower_captured(capture, ctx));
+  SUTURE_TRY(graph, lower_captured(capture, compiler, ctx));
   lowering.stop();
 
   auto generating = phases.start("codegen");
@@ -202,12 +202,12 @@ void add_symbol_inputs(Capture& capture) {
   }
 }
 
-Result<Graph> lower_graph(const Graph& captured, CompileContext& ctx) {
+Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx) {
   Graph graph = captured;
   PassOptions options{.skip = split(ctx.options.text("skip_passes")),
                       .keep_text = ctx.trace.wants(EventId::kPassDone)};
   SUTURE_TRY(passes, run_pipeline(graph, options));
-  report_passes(ctx, passes);
+  report_passes(ctx, compiler, captured, options, passes);
   return graph;
 }
 
@@ -221,7 +221,7 @@ Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler&
   }
   if (ctx.frame.backend == "eager") return make_foreign(capture, std::move(replay));
   if (ctx.frame.backend == "lowered_eager") {
-    SUTURE_TRY(lowered, lower_captured(capture, ctx));
+    SUTURE_TRY(lowered, lower_captured(capture, compiler, ctx));
     SUTURE_TRY(callable, compiler.hooks.make_interpreter(capture.graph, lowered));
     return make_foreign(capture, std::move(callable));
   }

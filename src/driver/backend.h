@@ -25,6 +25,6 @@ Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler&
                             CompileContext& ctx, Phases& phases);
 
 // captured -> lowered, reporting each pass.
-Result<Graph> lower_graph(const Graph& captured, CompileContext& ctx);
+Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx);
 
 }  // namespace suture

@@ -243,14 +243,36 @@ void report_skip(const CompileContext& ctx, const FrameInput& input, const Break
   ctx.trace.emit(std::move(event));
 }
 
-void report_passes(const CompileContext& ctx, const std::vector<PassReport>& passes) {
-  if (!ctx.trace.wants(EventId::kPassDone)) return;
+namespace {
+
+std::vector<Event> pass_events(const CompileId& id, const std::vector<PassReport>& passes) {
+  std::vector<Event> events;
   for (const PassReport& pass : passes)
-    ctx.trace.emit(Event(EventId::kPassDone, ctx.id)
-                       .set("name", pass.name)
-                       .set("changed", pass.changed)
-                       .set("ms", pass.ms)
-                       .set("text", pass.text));
+    events.push_back(Event(EventId::kPassDone, id)
+                         .set("name", pass.name)
+                         .set("changed", pass.changed)
+                         .set("ms", pass.ms)
+                         .set("text", pass.text));
+  return events;
+}
+
+// The texts after each pass, which the run itself did not print: the passes run once more.
+std::vector<PassReport> with_texts(std::vector<PassReport> passes, Graph graph, PassOptions options) {
+  options.keep_text = true;
+  auto again = run_pipeline(graph, options);
+  for (size_t i = 0; again.ok() && i < passes.size() && i < again->size(); ++i)
+    passes[i].text = std::move((*again)[i].text);
+  return passes;
+}
+
+}  // namespace
+
+void report_passes(const CompileContext& ctx, Compiler& compiler, const Graph& captured,
+                   const PassOptions& options, const std::vector<PassReport>& passes) {
+  auto graph = std::make_shared<const Graph>(captured);
+  compiler.report_unwritten(ctx.id, {EventId::kPassDone}, [id = ctx.id, graph, options, passes] {
+    return pass_events(id, options.keep_text ? passes : with_texts(passes, *graph, options));
+  });
 }
 
 namespace {

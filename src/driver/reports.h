@@ -38,7 +38,9 @@ void report_frame_start(const CompileContext& ctx, const FrameInput& input, cons
 void report_graph(const CompileContext& ctx, const Graph& graph);
 void report_break(const CompileContext& ctx, const Break& reason, const ContinuationFrames& continuations);
 void report_skip(const CompileContext& ctx, const FrameInput& input, const Break& reason);
-void report_passes(const CompileContext& ctx, const std::vector<PassReport>& passes);
+// `captured`: what the passes began with.
+void report_passes(const CompileContext& ctx, Compiler& compiler, const Graph& captured,
+                   const PassOptions& options, const std::vector<PassReport>& passes);
 void report_schedule(const CompileContext& ctx, Compiler& compiler, std::shared_ptr<const Lowered> lowered);
 void report_kernels(const CompileContext& ctx, const Graph& graph, const GeneratedCode& code,
                     const KernelLibrary& library);

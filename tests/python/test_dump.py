@@ -22,6 +22,7 @@ OF_A_GRAPH = {
     "graph_runnable.py",
     "graph_captured.txt",
     "graph_lowered.txt",
+    "graph_passes.txt",
     "ir_pre_fusion.txt",
     "ir_post_fusion.txt",
     "output_code.cpp",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import stat
 import subprocess
@@ -225,6 +226,45 @@ def test_diff_names_what_changed(run_python, seed_program, tmp_path):
     assert {("break", "new"), ("break", "gone"), ("graph", "changed"), ("kernels", "changed")} <= kinds
     (gone,) = [change for change in changes if (change["what"], change["change"]) == ("break", "gone")]
     assert "SB101" in gone["text"] and gone["function"] == "f" and gone["before"] == 2
+
+
+VARIED = """
+import numpy as np, suture
+
+def f(x):
+    return np.sin(x) + 1
+
+compiled = suture.compile(f)
+for dtype in DTYPES:
+    compiled(np.ones(3, dtype))
+"""
+
+
+def test_diff_of_graphs_is_not_moved_by_a_compile_that_was_inserted(run_python, write_program, tmp_path):
+    for name, dtypes in (("before", ["f8", "f4"]), ("after", ["i4", "f8", "f4"])):
+        program = write_program(VARIED.replace("DTYPES", repr(dtypes)))
+        done = run_python(str(program), SUTURE_TRACE=str(tmp_path / name))
+        assert done.returncode == 0, done.stderr
+
+    def graphs(before, after):
+        done = run_python("-m", "suture", "logs", "--json", "--diff", str(tmp_path / before), str(tmp_path / after))
+        changes = json.loads(done.stdout)["changes"]
+        return [(c["what"], c["change"], c["text"]) for c in changes if c["what"] in ("graph", "kernels")]
+
+    assert graphs("before", "after") == [("graph", "new", "its first compile")]
+    assert graphs("after", "before") == [("graph", "gone", "its first compile")]
+    assert graphs("after", "after") == []
+
+
+def test_assembly_is_in_a_trace_when_it_is_asked_for_only(run_python, seed_program, tmp_path):
+    for name, variables in (("without", {}), ("with", {"SUTURE_TRACE_ASSEMBLY": "1"})):
+        run_python(str(seed_program), SUTURE_TRACE=str(tmp_path / name), **variables)
+    assert run_python("-m", "suture", "logs", str(tmp_path / "without"), "asm").stderr == ""
+    text = run_python("-m", "suture", "logs", str(tmp_path / "with"), "asm").stderr
+    assert text.count("asm: # Assembly of graph") == 4
+    assert re.search(
+        rf"# fuses [\w,.]*sin[\w,.]*\n# lines {re.escape(str(seed_program))}:\d+[^\n]*\ncpp_fused_\w+:\n", text
+    )
 
 
 def test_chrome_trace_is_valid_and_its_slices_nest(run_python, seed_program, tmp_path):

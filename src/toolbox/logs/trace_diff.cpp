@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/json_writer.h"
 #include "toolbox/model/text.h"
@@ -14,17 +15,29 @@ namespace {
 
 struct Item {
   TraceChange about;
-  double value = 0;     // how often, or how much
-  std::string content;  // compared when both runs have the item
+  double value = 0;  // how often, or how much
 };
 using Items = std::map<std::string, Item>;  // by key
 
+// A compile that has a graph. Two runs have the same one when function, place and text agree, whatever was compiled before.
+struct CompiledGraph {
+  std::string function, file, text, code;
+  int64_t line = 0;
+  int number = 0;  // among the graphs of its function
+  double ops = 0, kernels = 0;
+  TraceChange about(const char* what) const {
+    return {what, "",   function,
+            file, line, number ? fmt::format("compile {} of it", number) : "its first compile"};
+  }
+};
+
 struct Run {
-  Items breaks, skips, recompiles, graphs, kernels, phases;
+  Items breaks, skips, recompiles, phases;
+  std::map<std::string, std::vector<CompiledGraph>> graphs;  // by file and function, in order of compilation
 };
 
 void count(Items& items, const std::string& key, TraceChange about, double by = 1) {
-  auto [at, fresh] = items.try_emplace(key, Item{std::move(about), 0, ""});
+  auto [at, fresh] = items.try_emplace(key, Item{std::move(about), 0});
   at->second.value += by;
 }
 
@@ -35,7 +48,7 @@ std::string sentence_of(const std::string& failure) {
   return numbered ? failure.substr(colon + 2) : failure;
 }
 
-void add_graphs(Run& run, const FrameModel& frame, std::map<std::string, int>& seen) {
+void add_graphs(Run& run, const FrameModel& frame) {
   const std::string name = frame.file + "\n" + frame.function;
   for (const CompileModel& compile : frame.compiles) {
     for (const auto& [phase, ms] : compile.phases)
@@ -45,25 +58,20 @@ void add_graphs(Run& run, const FrameModel& frame, std::map<std::string, int>& s
         count(run.recompiles, name + "\n" + sentence_of(cause.sentence),
               {"recompile", "", frame.function, frame.file, frame.line, sentence_of(cause.sentence)});
     if (!compile.has_graph()) continue;
-    const int number = seen[name]++;
-    const std::string key = fmt::format("{}\n{}", name, number);
-    const std::string text = number ? fmt::format("compile {} of it", number) : "its first compile";
-    run.graphs[key] = {{"graph", "", frame.function, frame.file, frame.line, text},
-                       static_cast<double>(compile.graph.ops.size()),
-                       compile.graph.text};
-    std::string code;
+    auto& graphs = run.graphs[name];
+    CompiledGraph graph{
+        frame.function, frame.file, compile.graph.text, "", frame.line, static_cast<int>(graphs.size())};
+    graph.ops = static_cast<double>(compile.graph.ops.size());
+    graph.kernels = static_cast<double>(compile.kernels.size());
+    std::string last;
     for (const KernelModel& kernel : compile.kernels)
-      if (code != kernel.code) code += kernel.code;
-    if (!compile.kernels.empty())
-      run.kernels[key] = {{"kernels", "", frame.function, frame.file, frame.line, text},
-                          static_cast<double>(compile.kernels.size()),
-                          code};
+      if (last != kernel.code) graph.code += last = kernel.code;
+    graphs.push_back(std::move(graph));
   }
 }
 
 Run read_run(const RunLines& files) {
   Run run;
-  std::map<std::string, int> seen;
   for (const auto& lines : files) {
     TraceModel model;
     for (const std::string& line : lines) model.add_line(line);
@@ -77,14 +85,13 @@ Run read_run(const RunLines& files) {
             {"skip", "", s.function, s.file, s.line,
              fmt::format("{} ({}): {}", s.reason, s.reason_id, s.explanation)},
             static_cast<double>(s.hits));
-    for (const FrameModel& frame : model.frames) add_graphs(run, frame, seen);
+    for (const FrameModel& frame : model.frames) add_graphs(run, frame);
   }
   return run;
 }
 
 std::string change_of(const Item& before, const Item& after) {
-  if (before.content != after.content) return "changed";
-  if (!before.content.empty() || before.value == after.value) return "";
+  if (before.value == after.value) return "";
   return after.value > before.value ? "more" : "fewer";
 }
 
@@ -117,6 +124,64 @@ void compare(const Items& before, const Items& after, bool times, std::vector<Tr
   }
 }
 
+using Graphs = std::vector<CompiledGraph>;
+using Partners = std::vector<std::optional<size_t>>;  // of each graph after: one before
+
+// Pairs graphs that have no partner yet and of which `alike` says that they belong together, each in order.
+template <class Alike>
+void pair_up(const Graphs& before, const Graphs& after, Partners& partners, std::vector<bool>& taken,
+             Alike alike) {
+  for (size_t i = 0; i < after.size(); ++i)
+    for (size_t j = 0; j < before.size() && !partners[i]; ++j)
+      if (!taken[j] && alike(before[j], after[i])) partners[i] = j, taken[j] = true;
+}
+
+void report_graph(const char* what, const char* word, const CompiledGraph& about, double was, double is,
+                  std::vector<TraceChange>& out) {
+  TraceChange change = about.about(what);
+  change.change = word;
+  change.before = was;
+  change.after = is;
+  out.push_back(std::move(change));
+}
+
+// Of one function. Equal texts first, so that a compile that is new or gone moves no other one; what is left over is taken
+// for changed versions of each other, at the same line before anywhere else.
+void compare_graphs(const Graphs& before, const Graphs& after, std::vector<TraceChange>& out) {
+  Partners partners(after.size());
+  std::vector<bool> taken(before.size());
+  using G = const CompiledGraph&;
+  pair_up(before, after, partners, taken,
+          [](G a, G b) { return a.line == b.line && a.text == b.text && a.code == b.code; });
+  pair_up(before, after, partners, taken, [](G a, G b) { return a.line == b.line && a.text == b.text; });
+  pair_up(before, after, partners, taken, [](G a, G b) { return a.text == b.text; });
+  pair_up(before, after, partners, taken, [](G a, G b) { return a.line == b.line; });
+  pair_up(before, after, partners, taken, [](G, G) { return true; });
+  for (size_t i = 0; i < after.size(); ++i) {
+    if (!partners[i]) {
+      report_graph("graph", "new", after[i], 0, after[i].ops, out);
+      continue;
+    }
+    const CompiledGraph& old = before[*partners[i]];
+    if (old.text != after[i].text) report_graph("graph", "changed", after[i], old.ops, after[i].ops, out);
+    if (old.code != after[i].code)
+      report_graph("kernels", "changed", after[i], old.kernels, after[i].kernels, out);
+  }
+  for (size_t j = 0; j < before.size(); ++j)
+    if (!taken[j]) report_graph("graph", "gone", before[j], before[j].ops, 0, out);
+}
+
+void compare_graphs(const Run& before, const Run& after, std::vector<TraceChange>& out) {
+  const Graphs none;
+  const auto graphs_of = [&](const Run& run, const std::string& name) -> const Graphs& {
+    const auto found = run.graphs.find(name);
+    return found == run.graphs.end() ? none : found->second;
+  };
+  for (const auto& [name, graphs] : after.graphs) compare_graphs(graphs_of(before, name), graphs, out);
+  for (const auto& [name, graphs] : before.graphs)
+    if (!after.graphs.contains(name)) compare_graphs(graphs, none, out);
+}
+
 std::string line_of(const TraceChange& change) {
   if (change.what == "phase")
     return fmt::format("phase {} {}: {:.1f} ms, was {:.1f} ms", change.text, change.change, change.after,
@@ -139,8 +204,7 @@ std::vector<TraceChange> diff_runs(const RunLines& before, const RunLines& after
   compare(a.breaks, b.breaks, false, out);
   compare(a.skips, b.skips, false, out);
   compare(a.recompiles, b.recompiles, false, out);
-  compare(a.graphs, b.graphs, false, out);
-  compare(a.kernels, b.kernels, false, out);
+  compare_graphs(a, b, out);
   compare(a.phases, b.phases, true, out);
   return out;
 }
