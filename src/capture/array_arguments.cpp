@@ -283,14 +283,27 @@ Captured<NodeId> assigned_number(const Call& call, DType target, NodeId value) {
   return call.state.builder.constant(static_cast<int64_t>(number), ValueClass::kPyInt, DType::kInt64);
 }
 
+// NumPy makes the items of signed integer arrays from int(value), which may not fit; to unsigned integers it converts
+// without a word.
+bool assigned_as_python_int(const TensorType& into, const TensorType& from) {
+  return is_signed(into.dtype) && from.value_class == ValueClass::kNumpyScalar &&
+         !can_cast_safely(from.dtype, into.dtype);
+}
+
 }  // namespace
+
+Captured<Unit> require_writeable(const Call& call, NodeId target) {
+  if (!call.type(target).writeable) return call.would_raise("the array is read-only");
+  guard_writeable(call, target);
+  return Unit{};
+}
 
 Captured<Unit> store(const Call& call, NodeId target, NodeId value, StoreCasting casting) {
   const TensorType into = call.type(target);
   const TensorType from = call.type(value);
   if (into.value_class != ValueClass::kArray)
     return call.bad_write("The target of the write is not an array.");
-  if (!into.writeable) return call.would_raise("the array is read-only");
+  SUTURE_CAPTURE_VOID(require_writeable(call, target));
   if (casting == StoreCasting::kUnsafe) {
     SUTURE_CAPTURE(number, assigned_number(call, into.dtype, value));
     value = number;
@@ -301,7 +314,6 @@ Captured<Unit> store(const Call& call, NodeId target, NodeId value, StoreCasting
     }
     if (from.rank() > into.rank()) return call.would_raise("the output has fewer axes than the result");
   }
-  guard_writeable(call, target);
   // NumPy lets an assigned value have more axes than the target when the leading ones have extent 1.
   if (const int extra = call.type(value).rank() - into.rank(); extra > 0) {
     Attrs leading;
@@ -309,7 +321,9 @@ Captured<Unit> store(const Call& call, NodeId target, NodeId value, StoreCasting
     SUTURE_CAPTURE(trailing, call.node(OpId::kSqueeze, {value}, std::move(leading)));
     value = trailing;
   }
-  SUTURE_CAPTURE_VOID(call.node(OpId::kStore, {target, value}));
+  Attrs attrs;
+  attrs.checked = casting == StoreCasting::kUnsafe && assigned_as_python_int(into, call.type(value));
+  SUTURE_CAPTURE_VOID(call.node(OpId::kStore, {target, value}, std::move(attrs)));
   return Unit{};
 }
 

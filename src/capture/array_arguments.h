@@ -71,6 +71,8 @@ Captured<std::vector<int>> axes_of(const Call& call, const ValueRef& value, int 
 std::string constant_text(const ValueRef& value);
 bool is_none(const ValueRef& value);
 
+// A break where `target` is read-only, and a guard that it stays writeable where it is not.
+Captured<Unit> require_writeable(const Call& call, NodeId target);
 // Writing `value` into the memory of `target` (an array or a view). kSameKind is the rule of in-place
 // operators and out=, kUnsafe that of assignment, which is always spelled "=".
 enum class StoreCasting : uint8_t { kSameKind, kUnsafe };

@@ -35,7 +35,8 @@ void keep_as_array(numpy::BasicIndex& index) {
   if (index.all_ints) index.ellipsis = true;
 }
 
-// x[1:] += y ends with x[1:] = the view that was just updated in place: nothing is left to write.
+// x[1:] += y ends with x[1:] = the view that was just updated in place: nothing is left to write. NumPy still asks
+// whether it may.
 bool is_that_view(const Call& call, NodeId array, const numpy::BasicIndex& index, const ValueRef& value) {
   auto* known = as_array(value);
   if (!known) return false;
@@ -92,7 +93,10 @@ Outcome array_store_subscript(CaptureState& state, const ValueRef& array, const 
   SUTURE_CAPTURE(id, indexed_node(call, array));
   if (is_mask_of(call, id, index)) return store_masked(call, id, as_array(index)->node, value);
   SUTURE_CAPTURE(basic, numpy::basic_index(call, call.type(id), index));
-  if (is_that_view(call, id, basic, value)) return state.none();
+  if (is_that_view(call, id, basic, value)) {
+    SUTURE_CAPTURE_VOID(numpy::require_writeable(call, as_array(value)->node));
+    return state.none();
+  }
   keep_as_array(basic);
   SUTURE_CAPTURE(written, call.operand(value));
   if (basic.all_ints && call.type(written).rank() != 0)

@@ -66,6 +66,7 @@ std::string KernelWriter::cast(const Expr& expr) {
   if (from.dtype == expr.dtype) return expression(expr.operands[0]);
   const std::string operand = this->operand(expr, 0);
   const std::string to = type_name(expr.dtype);
+  if (expr.checked) return fmt::format("op_cast_assigned<{}>({}, status)", to, operand);
   if (is_float(from.dtype) && is_integer(expr.dtype))
     return fmt::format("op_cast<{}>({}, status)", to, operand);
   const bool weak_int = from.node != kNoNode && is_weak(graph_.node(from.node).type.value_class);

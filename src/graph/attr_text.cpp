@@ -117,6 +117,8 @@ constexpr AttrField kFields[] = {
      [](R& in, Attrs& a) { a.has_min = read_flag(in); }},
     {"has_max", [](const Attrs& a) { return flag(a.has_max, true); },
      [](R& in, Attrs& a) { a.has_max = read_flag(in); }},
+    {"checked", [](const Attrs& a) { return flag(a.checked, false); },
+     [](R& in, Attrs& a) { a.checked = read_flag(in); }},
 };
 
 }  // namespace

@@ -85,6 +85,9 @@ struct Attrs {
   // np.array(x) kArray (kCast, kCopy). On other ops over Python numbers a weak class says "a Python builtin
   // such as abs", not a NumPy function.
   std::optional<ValueClass> value_class;
+  // kStore: a NumPy scalar is assigned to a signed integer array, whose items are made of Python ints; kCast (lowered
+  // graph): that conversion. NumPy raises OverflowError for a value that does not fit; all other casts wrap.
+  bool checked = false;
   friend bool operator==(const Attrs&, const Attrs&) = default;
 };
 

@@ -124,6 +124,12 @@ class Run {
   Result<Value> cast(const Node& node) {
     Value result = allocate(node);
     const Value& from = operand(node, 0);
+    if (node.attrs.checked) {
+      if (const std::string refusal =
+              int_refusal(Element::load(from.view.data, from.view.dtype), node.type.dtype);
+          !refusal.empty())
+        return Error::unsupported("interpret", refusal);
+    }
     for_each_index(result.view.shape, [&](const auto& index) {
       Element::load(at(from.view, index), from.view.dtype).store(at(result.view, index), node.type.dtype);
     });

@@ -171,7 +171,8 @@ std::string SourceWriter::conversion(const Node& node) {
     case ValueClass::kPyFloat: return fmt::format("float({})", x);
     case ValueClass::kPyInt: return fmt::format("int({})", x);
     case ValueClass::kPyBool: return fmt::format("bool({})", x);
-    case ValueClass::kNumpyScalar: return fmt::format("{}({})", dtype, x);
+    case ValueClass::kNumpyScalar:
+      return node.attrs.checked ? fmt::format("{}(int({}))", dtype, x) : fmt::format("{}({})", dtype, x);
     case ValueClass::kArray: break;
   }
   if (from.scalar()) return fmt::format("np.array({}, dtype={})", x, dtype);

@@ -1,8 +1,12 @@
 #include "graph/scalar_ops.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "ops/promotion.h"
 
 namespace suture {
 namespace {
@@ -400,6 +404,19 @@ bool Element::truth() const { return kind == Kind::kFloat ? f != 0 : u != 0; }
 double Element::as_double() const {
   if (kind == Kind::kFloat) return f;
   return kind == Kind::kUInt ? static_cast<double>(u) : static_cast<double>(i);
+}
+
+std::string int_refusal(const Element& value, DType dtype) {
+  if (value.kind == Kind::kFloat && std::isnan(value.f)) return "cannot convert float NaN to integer";
+  if (value.kind == Kind::kFloat && std::isinf(value.f)) return "cannot convert float infinity to integer";
+  const bool in_long = value.kind == Kind::kFloat
+                           ? value.f >= -9223372036854775808.0 && value.f < 9223372036854775808.0
+                       : value.kind == Kind::kUInt ? value.u <= uint64_t{INT64_MAX}
+                                                   : true;
+  if (!in_long) return "Python int too large to convert to C long";
+  const int64_t number = bits_of_integer(value, DType::kInt64);
+  if (fits(number, dtype)) return "";
+  return fmt::format("Python integer {} out of bounds for {}", number, info(dtype).numpy_name);
 }
 
 bool apply_elementwise(OpId op, DType loop, std::span<const Element> operands, Element& out) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ops/dtype.h"
@@ -31,6 +32,9 @@ struct Element {
   double as_double() const;
 };
 
+// What NumPy says when it assigns the scalar `value`, by way of int(value), to an array of the signed integers `dtype`;
+// empty when int(value) fits.
+std::string int_refusal(const Element& value, DType dtype);
 // out = op(operands) in the loop dtype. False when the op is not a scalar op.
 bool apply_elementwise(OpId op, DType loop, std::span<const Element> operands, Element& out);
 // Reduces `elements`, one after the other, to one value of `result`. False when there is nothing to reduce and the op

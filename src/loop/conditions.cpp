@@ -6,7 +6,8 @@ namespace suture {
 
 bool can_signal(const Nest& nest, const Expr& expr) {
   if (expr.kind == Expr::Kind::kCast)
-    return cast_can_signal(nest.exprs[static_cast<size_t>(expr.operands[0])].dtype, expr.dtype);
+    return expr.checked ||
+           cast_can_signal(nest.exprs[static_cast<size_t>(expr.operands[0])].dtype, expr.dtype);
   const auto overflow = expr.checked ? IntegerOverflow::kReported : IntegerOverflow::kWraps;
   return expr.kind == Expr::Kind::kOp && can_signal(expr.op, expr.dtype, overflow);
 }

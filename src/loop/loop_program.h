@@ -51,7 +51,8 @@ struct Expr {
   int axis = -1;       // kAxis: the index along this axis, as int64; -1: an axis of extent 1, the index is 0
   int reduction = -1;  // kReduced: result of reduction i of the nest
   DType dtype = DType::kFloat64;
-  bool checked = false;  // integer arithmetic of NumPy or Python scalars: overflow sets a kernel status bit
+  bool checked = false;  // integer arithmetic of NumPy or Python scalars, or the conversion of one that is
+                         // assigned: a result that does not fit sets a kernel status bit
   NodeId node = kNoNode;
   UserSpan where;
 };

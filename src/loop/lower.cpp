@@ -6,7 +6,10 @@
 
 namespace suture {
 
-bool is_checked_scalar(const Node& node) { return node.type.scalar() && is_integer(node.type.dtype); }
+bool is_checked_scalar(const Node& node) {
+  if (node.op == OpId::kCast) return node.attrs.checked;
+  return node.type.scalar() && is_integer(node.type.dtype);
+}
 
 Result<LoopProgram> lower(const Graph& lowered_graph, const LowerOptions& options) {
   return Lowering(lowered_graph, options).run();

@@ -11,7 +11,7 @@ namespace {
 bool node_can_signal(const Graph& graph, const Node& node) {
   if (info(node.op).kind == OpKind::Effect) return true;
   if (node.op == OpId::kCast || node.op == OpId::kFull)
-    return cast_can_signal(graph.node(node.operands[0]).type.dtype, node.type.dtype);
+    return node.attrs.checked || cast_can_signal(graph.node(node.operands[0]).type.dtype, node.type.dtype);
   const bool integer_scalar = node.type.scalar() && is_integer(node.type.dtype);
   return can_signal(node.op, node.type.dtype,
                     integer_scalar ? IntegerOverflow::kReported : IntegerOverflow::kWraps);

@@ -42,7 +42,7 @@ class CastInserter {
       case OpKind::Elementwise: return lower_elementwise(node);
       case OpKind::Reduce: return lower_reduction(node);
       case OpKind::Create: return copy_with(node, 0, node.type.dtype);
-      case OpKind::Effect: return copy_with(node, 1, node.type.dtype);
+      case OpKind::Effect: return node.attrs.checked ? assign(node) : copy_with(node, 1, node.type.dtype);
       default: rewriter_.copy(node); return ok_status();
     }
   }
@@ -56,6 +56,18 @@ class CastInserter {
       operands[i] = converted;
     }
     rewriter_.copy(node, std::move(operands));
+    return ok_status();
+  }
+
+  // Converted once, before the store and also where nothing is stored: so NumPy finds the value that does not fit.
+  Status assign(const Node& node) {
+    std::vector<NodeId> operands = rewriter_.mapped_operands(node);
+    Attrs attrs;
+    attrs.dtype = node.type.dtype;
+    attrs.value_class = ValueClass::kNumpyScalar;
+    attrs.checked = true;
+    SUTURE_TRY(converted, rewriter_.add(OpId::kCast, {operands[1]}, std::move(attrs)));
+    rewriter_.copy(node, {operands[0], converted});
     return ok_status();
   }
 

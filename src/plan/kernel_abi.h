@@ -21,7 +21,9 @@ enum {
   SUTURE_KERNEL_INT_OVERFLOW = 2, /* overflow of a NumPy integer scalar (arrays wrap silently) */
   SUTURE_KERNEL_INT_POWER = 4,    /* negative integer power */
   SUTURE_KERNEL_BAD_CAST = 8,     /* NaN or out-of-range float converted to integer */
-  SUTURE_KERNEL_PY_ERROR = 16, /* arithmetic on Python scalars that raises in Python (1 / 0, int overflow) */
+  SUTURE_KERNEL_PY_ERROR =
+      16, /* arithmetic on Python scalars that raises in Python (1 / 0, int overflow); a scalar
+                                  that is assigned to a signed integer array and does not fit */
   SUTURE_KERNEL_BUILD_DEPENDENT =
       32 /* what NumPy gives depends on its build: the extreme of zeros of both signs,
                                         warnings of logaddexp for NaN */

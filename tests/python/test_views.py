@@ -114,3 +114,19 @@ def test_views_follow_the_writeable_flag_of_each_call():
         part, wide = compiled(x)
         assert (part.flags.writeable, wide.flags.writeable) == (writeable, False)
     assert frames_compiled(compiled) == 2
+
+
+@pytest.mark.parametrize(
+    "statement", ["y[1:] = y[1:]", "y[5:2] = y[5:2]", "y[...] = y[...]", "y[::2] = y[::2]", "y[:] = y", "y[5:2] = 1.0"]
+)
+def test_a_write_that_changes_nothing_asks_for_permission(statement):
+    namespace: dict[str, object] = {}
+    exec(f"def f(y):\n    {statement}\n    return y + 1\n", namespace)
+    compiled = suture.compile(namespace["f"])
+    y = np.arange(4.0)
+    assert compiled(y).tolist() == (y + 1).tolist()
+    assert frames_compiled(compiled) == 1
+    y.flags.writeable = False
+    for _ in range(2):
+        with pytest.raises(ValueError, match="assignment destination is read-only"):
+            compiled(y)

@@ -53,6 +53,23 @@ SUTURE_INLINE To op_cast(From x, uint32_t& status) {
   }
 }
 
+// The item of a signed integer array that NumPy makes of a scalar is int(x): the truncated value fits, or it raises.
+template <class To, class From>
+SUTURE_INLINE To op_cast_assigned(From x, uint32_t& status) {
+  static_assert(is_integer<To> && is_signed<To>, "NumPy assigns to other dtypes by casting");
+  bool fits = false;
+  if constexpr (is_float<From> && type_info<To>::bits == 64) {
+    fits = fits_int64(x);
+  } else if constexpr (is_float<From>) {
+    const double end = double(uint64_t(1) << (type_info<To>::bits - 1));
+    fits = double(x) > -end - 1.0 && double(x) < end;
+  } else {
+    fits = From(To(x)) == x && (is_signed<From> || To(x) >= 0);
+  }
+  status |= fits ? 0 : kStatusPyError;
+  return To(fits ? x : From(0));
+}
+
 // A Python int becomes a float exactly or not at all: Python's own arithmetic on big ints differs from
 // NumPy's.
 template <class To>

@@ -71,6 +71,19 @@ TEST(EliminateDeadNodes, KeepsNarrowingCastsAndDropsWideningOnes) {
     return x)");
 }
 
+TEST(EliminateDeadNodes, KeepsTheCheckOfAnAssignedScalar) {
+  expect_rewrites(eliminate_dead_nodes, lowered(R"(
+    x = placeholder() : i64 scalar
+    assigned = cast(x) {dtype=i16, class=scalar, checked=true} : i16 scalar
+    wrapped = cast(x) {dtype=i16, class=scalar} : i16 scalar
+    inputs x
+    return )"),
+                  R"(
+    x = placeholder() : i64 scalar
+    assigned = cast(x) {dtype=i16, class=scalar, checked=true} : i16 scalar
+    return )");
+}
+
 TEST(EliminateDeadNodes, KeepsStoresAndWhatTheyRead) {
   expect_unchanged(eliminate_dead_nodes, lowered(R"(
     x = placeholder() : i32[4]

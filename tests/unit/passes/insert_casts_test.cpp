@@ -22,6 +22,21 @@ TEST(InsertCasts, ConvertsOperandsToTheLoopDtype) {
     return r)");
 }
 
+TEST(InsertCasts, ChecksTheScalarThatIsAssignedToSignedIntegers) {
+  expect_rewrites(insert_casts, captured(R"(
+    x = placeholder() : i16[4]
+    y = placeholder() : i64 scalar
+    store = store(x, y) {checked=true} : i16[4]
+    inputs x, y
+    return )"),
+                  R"(
+    x = placeholder() : i16[4]
+    y = placeholder() : i64 scalar
+    cast = cast(y) {dtype=i16, class=scalar, checked=true} : i16 scalar
+    store = store(x, cast) {checked=true} : i16[4]
+    return )");
+}
+
 TEST(InsertCasts, MakesWeakConstantsConstantsOfTheLoop) {
   expect_rewrites(insert_casts, captured(R"(
     x = placeholder() : f32[4]

@@ -199,6 +199,21 @@ TEST_P(Prelude, OtherCastsConvertAsC) {
   expect<double, bool>("op_cast<double>(a)", {{true, false, 1}});
 }
 
+TEST_P(Prelude, AssignedScalarsFitOrRaise) {
+  constexpr uint32_t raises = SUTURE_KERNEL_PY_ERROR;
+  expect<int8_t, int64_t>("op_cast_assigned<int8_t>(a, status)",
+                          {{127, 0, 127}, {-128, 0, -128}, {128, 0, 0, raises}, {INT64_MIN, 0, 0, raises}});
+  expect<int64_t, uint64_t>("op_cast_assigned<int64_t>(a, status)",
+                            {{INT64_MAX, 0, INT64_MAX}, {uint64_t(1) << 63, 0, 0, raises}});
+  expect<int8_t, double>("op_cast_assigned<int8_t>(a, status)",
+                         {{127.9, 0, 127}, {-128.9, 0, -128}, {128, 0, 0, raises}, {-129, 0, 0, raises}});
+  expect<int32_t, float>(
+      "op_cast_assigned<int32_t>(a, status)",
+      {{-2147483648.0f, 0, INT32_MIN}, {2147483648.0f, 0, 0, raises}, {float(kNan), 0, 0, raises}});
+  expect<int64_t, double>("op_cast_assigned<int64_t>(a, status)",
+                          {{-9.9, 0, -9}, {9223372036854775808.0, 0, 0, raises}, {-kInf, 0, 0, raises}});
+}
+
 TEST_P(Prelude, CheckedScalarArithmeticReportsOverflow) {
   constexpr uint32_t over = SUTURE_KERNEL_INT_OVERFLOW;
   expect<int64_t, int64_t>("op_add_checked(a, b, status)", {{INT64_MAX, 1, INT64_MIN, over}, {1, 2, 3}});
