@@ -39,13 +39,14 @@ std::vector<SymInt> resolved_dims(const TensorType& type, std::vector<SymInt> di
 // Where no view can have the new shape, NumPy copies first and returns a view of the copy.
 Outcome reshaped(const Call& call, NodeId array, const std::vector<SymInt>& written) {
   const TensorType type = call.type(array);
-  std::vector<SymInt> dims = resolved_dims(type, written);
+  const std::vector<SymInt> dims = resolved_dims(type, written);
   const bool fits = call.env().eq(product(dims), element_count(type));
   if (fits && reshape_copies(type, dims, call.env())) {
     SUTURE_CAPTURE(copy, call.node(OpId::kCopy, {array}, in_c_order()));
     array = copy;
   }
-  return call.value(OpId::kReshape, {array}, in_c_order(std::move(dims)));
+  return call.value(OpId::kReshape, {array},
+                    in_c_order(written));  // the builder also asks whether -1 was written
 }
 
 // flatten() and the copying ravel() own their memory, so the copy cannot be reshaped afterwards: the values

@@ -164,6 +164,8 @@ class CaptureState {
  private:
   bool wants_symbol(const std::string& key) const;
   SymInt size_of(SourceId source, int axis, int64_t value, const std::string& text);
+  SymInt idle_stride(SourceId source, int axis, int64_t elements, const std::string& text);
+  std::vector<SymInt> contiguous_layout(SourceId source, PyView array, const std::vector<SymInt>& shape);
   std::vector<SymInt> layout_of(SourceId source, PyView array, const std::vector<SymInt>& shape);
   Outcome wrap_new(PyView object, SourceId source);
   Outcome wrap_array(PyView array, SourceId source);

@@ -97,8 +97,10 @@ std::set<NodeId> written_inputs(const Graph& graph) {
 bool may_overlap_itself(PyView array) {
   const ArrayFacts facts = array_facts(array);
   std::vector<std::pair<int64_t, int64_t>> axes;  // |stride|, extent
-  for (int i = 0; i < facts.ndim; ++i)
+  for (int i = 0; i < facts.ndim; ++i) {
+    if (facts.shape[i] == 0) return false;
     if (facts.shape[i] > 1) axes.emplace_back(std::abs(facts.strides[i]), facts.shape[i]);
+  }
   std::sort(axes.begin(), axes.end());
   int64_t span = facts.dtype ? itemsize(*facts.dtype) : 1;
   for (const auto& [stride, extent] : axes) {

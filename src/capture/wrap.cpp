@@ -6,6 +6,7 @@
 //   capture does not look into becomes an UnknownValue without guards; using it is a break.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "capture/capture_state.h"
@@ -302,13 +303,41 @@ SymInt CaptureState::size_of(SourceId source, int axis, int64_t value, const std
   return symbol;
 }
 
+// Strides that lead to no other element: NumPy keeps any there, shows them, and derives those of views from them.
+// Mostly they are those of a new array; otherwise they become symbols, so that no third entry is needed.
+SymInt CaptureState::idle_stride(SourceId source, int axis, int64_t elements, const std::string& text) {
+  const SymInt symbol = graph.env.create_symbol(fmt::format("{}.strides[{}]", text, axis), elements,
+                                                INT64_MIN, INT64_MAX, false);
+  guards.bindings.push_back({*symbol.as_symbol(), source, SymbolBinding::What::kStride, axis});
+  return symbol;
+}
+
+std::vector<SymInt> CaptureState::contiguous_layout(SourceId source, PyView array,
+                                                    const std::vector<SymInt>& shape) {
+  const ArrayFacts facts = array_facts(array);
+  const std::span<const int64_t> extents(facts.shape, static_cast<size_t>(facts.ndim));
+  const bool c_as_new = facts.c_contiguous && has_new_strides(array, 'C');
+  const bool as_new = c_as_new || (facts.f_contiguous && has_new_strides(array, 'F'));
+  const char order = c_as_new || (facts.c_contiguous && !as_new) ? 'C' : 'F';
+  guard(fact_about(GuardKind::kContiguous, source, order));
+  const bool empty = std::ranges::find(extents, 0) != extents.end();
+  const auto idle = [&](size_t axis) { return empty || extents[axis] == 1; };
+  std::vector<SymInt> strides = new_array_strides(shape, order == 'C' ? Order::kC : Order::kF);
+  bool any_idle = false;
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    any_idle |= idle(axis);
+    if (!as_new && idle(axis))
+      strides[axis] = idle_stride(source, static_cast<int>(axis),
+                                  facts.strides[axis] / itemsize(*facts.dtype), source_text(source));
+  }
+  if (as_new && any_idle) guard(fact_about(GuardKind::kNewStrides, source, order));
+  return strides;
+}
+
 std::vector<SymInt> CaptureState::layout_of(SourceId source, PyView array, const std::vector<SymInt>& shape) {
   const ArrayFacts facts = array_facts(array);
   if (facts.ndim == 0) return {};
-  if (facts.c_contiguous || facts.f_contiguous) {
-    guard(fact_about(GuardKind::kContiguous, source, facts.c_contiguous ? 'C' : 'F'));
-    return contiguous_strides(shape, facts.c_contiguous ? Order::kC : Order::kF);
-  }
+  if (facts.c_contiguous || facts.f_contiguous) return contiguous_layout(source, array, shape);
   const int64_t size = itemsize(*facts.dtype);
   const std::string text = source_text(source);
   std::vector<SymInt> strides;
@@ -316,7 +345,7 @@ std::vector<SymInt> CaptureState::layout_of(SourceId source, PyView array, const
     const int64_t bytes = facts.strides[axis];
     const std::string key = fmt::format("{}.strides[{}]", text, axis);
     if (facts.shape[axis] == 1) {
-      strides.push_back(bytes / size);
+      strides.push_back(idle_stride(source, axis, bytes / size, text));
     } else if (bytes > 0 && wants_symbol(key)) {
       const SymInt symbol = graph.env.create_symbol(key, bytes / size, 1, INT64_MAX, false);
       guards.bindings.push_back({*symbol.as_symbol(), source, SymbolBinding::What::kStride, axis});

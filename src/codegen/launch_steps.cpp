@@ -29,6 +29,20 @@ bool may_be_written(const Graph& graph, NodeId view) {
   return true;
 }
 
+// Loops take no step along an axis of extent 1, nor in an empty array, and keep 0 for it. Arrays that the caller may see
+// have the strides of the node.
+std::vector<SymInt> visible_strides(const Graph& graph, const Buffer& buffer) {
+  const bool visible = buffer.kind == Buffer::Kind::kOutput || buffer.kind == Buffer::Kind::kView;
+  if (!visible || buffer.node == kNoNode || graph.node(buffer.node).type.shape != buffer.shape)
+    return buffer.strides;
+  const TensorType& type = graph.node(buffer.node).type;
+  if (std::ranges::find(buffer.shape, SymInt(0)) != buffer.shape.end()) return type.strides;
+  std::vector<SymInt> strides = buffer.strides;
+  for (size_t axis = 0; axis < strides.size(); ++axis)
+    if (buffer.shape[axis] == SymInt(1)) strides[axis] = type.strides[axis];
+  return strides;
+}
+
 }  // namespace
 
 int PlanBuilder::use(BufferId id) {
@@ -41,7 +55,7 @@ int PlanBuilder::use(BufferId id) {
   spec.dtype = buffer.dtype;
   spec.value_class = buffer.value_class;
   spec.shape = buffer.shape;
-  spec.strides = buffer.strides;
+  spec.strides = visible_strides(graph_, buffer);
   spec.offset = buffer.offset;
   spec.writeable = buffer.kind != Buffer::Kind::kView || may_be_written(graph_, buffer.node);
   plan_.buffers.push_back(std::move(spec));

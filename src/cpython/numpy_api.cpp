@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <cstring>
 
@@ -159,6 +160,19 @@ bool is_equal_descriptor(const PyArray_Descr* descriptor, DType dtype) noexcept 
   // Metadata would have to travel to results as NumPy makes it travel; such arrays are left to NumPy.
   return descriptor->type_num == info(dtype).numpy_typenum && PyArray_ISNBO(descriptor->byteorder) &&
          PyDataType_METADATA(descriptor) == nullptr;
+}
+
+bool has_new_strides(PyView array, char order) noexcept {
+  const PyArrayObject_fields* fields = array_fields(array);
+  const int rank = fields->nd;
+  const bool empty = std::find(fields->dimensions, fields->dimensions + rank, 0) != fields->dimensions + rank;
+  npy_intp stride = empty ? 0 : PyDataType_ELSIZE(fields->descr);
+  for (int i = 0; i < rank; ++i) {
+    const int axis = order == 'F' ? i : rank - 1 - i;
+    if (fields->strides[axis] != stride) return false;
+    stride *= fields->dimensions[axis];
+  }
+  return true;
 }
 
 bool is_exact_ndarray(PyView object) noexcept { return is_exact_array(object); }

@@ -33,6 +33,9 @@ struct ArrayFacts {
 bool is_exact_ndarray(PyView object) noexcept;
 bool is_any_ndarray(PyView object) noexcept;
 ArrayFacts array_facts(PyView array) noexcept;
+// Of an ndarray: the strides of an array that NumPy allocates with this shape, 'C' or 'F', also along axes of extent 1
+// (one rule) and in empty arrays (all 0).
+bool has_new_strides(PyView array, char order) noexcept;
 
 // NumPy scalars of supported dtypes (numpy.float64 ...).
 std::optional<DType> numpy_scalar_dtype(PyView object) noexcept;

@@ -29,8 +29,8 @@ namespace suture {
 using NodeId = int;
 constexpr NodeId kNoNode = -1;
 
-// Shape in elements per axis; strides in ELEMENTS (not bytes) per axis, as NumPy's array would have them.
-// strides of axes with extent 1 are not meaningful. Rank 0 for scalars.
+// Shape in elements per axis; strides in ELEMENTS (not bytes) per axis, exactly as NumPy's array has them, also where
+// they lead to no other element: along axes of extent 1 and in empty arrays. Rank 0 for scalars.
 struct TensorType {
   DType dtype = DType::kFloat64;
   ValueClass value_class = ValueClass::kArray;

@@ -57,10 +57,7 @@ Status check_memory(const ShapeEnv& env, const Node& node) {
   return Error::unsupported("types", fmt::format("an array of {} bytes does not fit in memory", bytes));
 }
 
-}  // namespace
-
-Result<TensorType> infer_type(Graph& graph, const Node& node, Attrs& attrs) {
-  SUTURE_TRY_VOID(check_arity(node));
+Result<TensorType> infer_by_kind(Graph& graph, const Node& node, Attrs& attrs) {
   Call call{graph, node, attrs};
   switch (info(node.op).kind) {
     case OpKind::Elementwise:
@@ -73,6 +70,19 @@ Result<TensorType> infer_type(Graph& graph, const Node& node, Attrs& attrs) {
     case OpKind::Input: break;
   }
   return Error::internal("types", "inputs have their type given");
+}
+
+}  // namespace
+
+Result<TensorType> infer_type(Graph& graph, const Node& node, Attrs& attrs) {
+  SUTURE_TRY_VOID(check_arity(node));
+  SUTURE_TRY(type, infer_by_kind(graph, node, attrs));
+  const OpKind kind = info(node.op).kind;
+  const bool allocates = kind != OpKind::View && kind != OpKind::Effect;
+  const auto is_zero = [](const SymInt& extent) { return extent.constant() == 0; };
+  if (allocates && std::ranges::any_of(type.shape, is_zero))
+    type.strides = new_array_strides(type.shape, Order::kC);
+  return type;
 }
 
 GraphBuilder::GraphBuilder(Graph& graph) : graph_(graph) {

@@ -50,6 +50,8 @@ Result<std::vector<SymInt>> broadcast_shapes(std::span<const std::vector<SymInt>
 std::vector<SymInt> ufunc_result_strides(const std::vector<SymInt>& shape,
                                          std::span<const TensorType> operands, ShapeEnv& env);
 std::vector<SymInt> contiguous_strides(const std::vector<SymInt>& shape, Order order);
+// Those of memory that NumPy allocates: contiguous, and all 0 when there is no element.
+std::vector<SymInt> new_array_strides(const std::vector<SymInt>& shape, Order order);
 // Strides of a fresh copy of `type` in `order` (C F K A): astype, copy, empty_like and friends.
 std::vector<SymInt> like_strides(const TensorType& type, Order order, ShapeEnv& env);
 // NumPy's C_CONTIGUOUS (kC) and F_CONTIGUOUS (kF) flags.

@@ -1,5 +1,6 @@
 // Types of elementwise ops: dtype by promotion, shape by broadcasting, strides in K order, class of rank-0
 // results.
+#include <algorithm>
 #include <cmath>
 
 #include "graph/infer.h"
@@ -97,6 +98,18 @@ ValueClass class_of_rank0(const Call& call, const OpTypes& types, bool python) {
   return call.op() == OpId::kWhere ? ValueClass::kArray : ValueClass::kNumpyScalar;
 }
 
+// Ufuncs look at the flags first: F-ordered operands that need neither broadcasting nor a cast give a new array in F
+// order. The iterator, which all other calls go through, puts axes of extent 1 outside.
+Dims ufunc_strides(const Dims& shape, std::span<const TensorType> operands, DType loop, ShapeEnv& env) {
+  const auto walked_in_f_order = [&](const TensorType& x) {
+    return x.rank() == 0 || (x.shape == shape && x.dtype == loop && is_contiguous(x, Order::kF, env) &&
+                             !is_contiguous(x, Order::kC, env));
+  };
+  const bool seen = shape.size() > 1 && std::ranges::find(shape, SymInt(1)) != shape.end();
+  if (seen && std::ranges::all_of(operands, walked_in_f_order)) return contiguous_strides(shape, Order::kF);
+  return ufunc_result_strides(shape, operands, env);
+}
+
 // np.round copies integers, calls rint for 0 decimals, and otherwise computes into a new array in C or F
 // order.
 Dims rounded_strides(Call& call) {
@@ -104,7 +117,7 @@ Dims rounded_strides(Call& call) {
   bool copies = !is_float(x.dtype) && call.attrs.decimals >= 0;
   if (copies) return like_strides(x, Order::kKeep, call.env());
   if (call.attrs.decimals == 0)
-    return ufunc_result_strides(x.shape, std::span<const TensorType>(&x, 1), call.env());
+    return ufunc_strides(x.shape, std::span<const TensorType>(&x, 1), x.dtype, call.env());
   return like_strides(x, Order::kAny, call.env());
 }
 
@@ -148,8 +161,13 @@ Result<TensorType> infer_elementwise(Call& call) {
   out.dtype = types.result;
   SUTURE_TRY(shape, broadcast_shapes(shapes, call.env()));
   out.shape = std::move(shape);
-  out.strides = call.op() == OpId::kRound ? rounded_strides(call)
-                                          : ufunc_result_strides(out.shape, operands, call.env());
+  if (call.op() == OpId::kRound) {
+    out.strides = rounded_strides(call);
+  } else if (call.op() == OpId::kWhere) {
+    out.strides = ufunc_result_strides(out.shape, operands, call.env());
+  } else {
+    out.strides = ufunc_strides(out.shape, operands, types.loop, call.env());
+  }
   if (out.shape.empty()) out.value_class = class_of_rank0(call, types, python);
   return out;
 }

@@ -39,7 +39,8 @@ Status take_slice(Call& call, const IndexItem& item, SliceCursor& at) {
     }
   }
   at.out.shape.push_back(length);
-  at.out.strides.push_back(x.strides[at.axis] * item.step);
+  // NumPy takes an empty slice with step 1.
+  at.out.strides.push_back(x.strides[at.axis] * (length.constant() == 0 ? SymInt(1) : item.step));
   ++at.axis;
   return ok_status();
 }
@@ -90,14 +91,24 @@ Status resolve_unknown_dim(Call& call, Dims& dims) {
   return ok_status();
 }
 
+// NumPy keeps the strides when the shape is the old one as it is written. Sizes are compared where that can be seen.
+bool keeps_shape(const TensorType& type, const Dims& dims, ShapeEnv& env) {
+  if (dims == type.shape) return true;
+  if (dims.size() != type.shape.size() || type.strides == contiguous_strides(type.shape, Order::kC))
+    return false;
+  const auto same = [&](const SymInt& a, const SymInt& b) { return env.eq(a, b); };
+  return std::equal(dims.begin(), dims.end(), type.shape.begin(), same);
+}
+
 Result<TensorType> infer_reshape(Call& call) {
   if (call.attrs.order == Order::kF || call.attrs.order == Order::kAny) {
     return refused("reshape with order='F' or 'A' is not compiled");
   }
+  const bool unknown = std::ranges::find(call.attrs.dims, SymInt(-1)) != call.attrs.dims.end();
   SUTURE_TRY_VOID(resolve_unknown_dim(call, call.attrs.dims));
   TensorType out = call.type(0);
   out.shape = call.attrs.dims;
-  std::optional<Dims> strides = out.shape == call.type(0).shape
+  std::optional<Dims> strides = !unknown && keeps_shape(call.type(0), out.shape, call.env())
                                     ? call.type(0).strides
                                     : reshaped_strides(call.type(0), out.shape, call.env());
   call.attrs.copies = !strides;
@@ -130,8 +141,11 @@ Result<TensorType> infer_expand_dims(Call& call) {
   for (int axis : axes) {  // ascending: each is inserted at its place in the result
     if (axis < 0 || axis > out.rank()) return refused("axis is out of bounds in expand_dims");
     out.shape.insert(out.shape.begin() + axis, 1);
-    out.strides.insert(out.strides.begin() + axis, 0);
   }
+  // np.expand_dims reshapes, which gives new axes another stride than x[None].
+  std::optional<Dims> strides = reshaped_strides(call.type(0), out.shape, call.env());
+  if (!strides) return Error::internal("types", "an axis of extent 1 takes a copy");
+  out.strides = std::move(*strides);
   return out;
 }
 
@@ -174,7 +188,7 @@ Result<TensorType> infer_broadcast_to(Call& call) {
   out.writeable = false;
   size_t shift = dims.size() - x.shape.size();
   for (size_t i = 0; i < x.shape.size(); ++i) {
-    if (x.shape[i].constant() == 1 && !(dims[shift + i].constant() == 1)) continue;
+    if (x.shape[i].constant() == 1) continue;  // NumPy's iterator makes the stride 0, repeated or not
     if (!call.env().eq(x.shape[i], dims[shift + i])) return mismatch;
     out.strides[shift + i] = x.strides[i];
   }

@@ -124,6 +124,10 @@ std::vector<SymInt> contiguous_strides(const std::vector<SymInt>& shape, Order o
   return strides_in_order(shape, axes);
 }
 
+std::vector<SymInt> new_array_strides(const std::vector<SymInt>& shape, Order order) {
+  return has_zero_extent(shape) ? Dims(shape.size(), 0) : contiguous_strides(shape, order);
+}
+
 Dims strides_in_order(const Dims& shape, std::span<const int> order) {
   Dims strides(shape.size(), 0);
   SymInt stride = 1;
@@ -188,7 +192,6 @@ Dims reduced_strides(const TensorType& operand, const std::vector<int>& axes, bo
     position[static_cast<size_t>(axis)] = static_cast<int>(kept.size());
     kept.push_back(reduced(axis) ? SymInt(1) : operand.shape[static_cast<size_t>(axis)]);
   }
-  if (has_zero_extent(operand.shape)) return contiguous_strides(kept, Order::kC);
   std::vector<int> order;
   for (int axis : iteration_order(operand.rank(), std::span<const Dims>(&strides, 1), env)) {
     if (position[static_cast<size_t>(axis)] >= 0) order.push_back(position[static_cast<size_t>(axis)]);
@@ -206,6 +209,7 @@ bool is_contiguous(const TensorType& type, Order order, ShapeEnv& env) {
 }
 
 std::vector<SymInt> like_strides(const TensorType& type, Order order, ShapeEnv& env) {
+  if (has_zero_extent(type.shape)) return new_array_strides(type.shape, Order::kC);
   if (order == Order::kC || type.rank() < 2) return contiguous_strides(type.shape, Order::kC);
   if (order == Order::kF) return contiguous_strides(type.shape, Order::kF);
   if (is_contiguous(type, Order::kC, env)) return contiguous_strides(type.shape, Order::kC);

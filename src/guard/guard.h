@@ -33,10 +33,11 @@ struct Guard {
   PyRef object;                // kType, kIdentity, kConstant, kDictKeys (a tuple), kAbsent (the name), kCode
   bool weak =
       false;  // kIdentity: `object` is a weak reference to the expected object (GuardTree::build decides)
-  int64_t number = 0;  // kRank, kSize, kStride (bytes), kLength, kWriteable (0/1), kContiguous ('C' or 'F'),
-                       // kDtype (DType)
-  int index = -1;      // axis
-  int fact = -1;       // kShape: index into ShapeEnv::facts()
+  int64_t number =
+      0;  // kRank, kSize, kStride (bytes), kLength, kWriteable (0/1), kContiguous and kNewStrides ('C' or 'F'),
+          // kDtype (DType)
+  int index = -1;  // axis
+  int fact = -1;   // kShape: index into ShapeEnv::facts()
   SymbolId symbol =
       -1;  // kSizeRange, kStrideRange, kIntRange: the symbol that takes its value here (-1: must fit int64)
   UserSpan where;  // user line that made capture rely on it

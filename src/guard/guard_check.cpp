@@ -33,6 +33,7 @@ bool check_array(const Guard& guard, PyView value) noexcept {
     case GuardKind::kWriteable: return ((fields->flags & NPY_ARRAY_WRITEABLE) != 0) == (guard.number != 0);
     case GuardKind::kContiguous:
       return (fields->flags & (guard.number == 'F' ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS)) != 0;
+    case GuardKind::kNewStrides: return has_new_strides(value, guard.number == 'F' ? 'F' : 'C');
     default: return false;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
+#include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 #include "guard/guard_check.h"
 
@@ -22,6 +23,7 @@ bool is_array_fact(GuardKind kind) {
     case GuardKind::kSize:
     case GuardKind::kStride:
     case GuardKind::kContiguous:
+    case GuardKind::kNewStrides:
     case GuardKind::kWriteable: return true;
     default: return false;
   }
@@ -138,6 +140,7 @@ struct GuardProgram::Builder {
       case GuardKind::kContiguous:
         want_flag(wanted, guard.number == 'F' ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS, true);
         break;
+      case GuardKind::kNewStrides: wanted.new_strides = guard.number == 'F' ? 'F' : 'C'; break;
       default: break;
     }
   }
@@ -185,6 +188,7 @@ bool GuardProgram::array_matches(const ArrayFactsWanted& wanted, PyObject* value
     if (fields->dimensions[size.axis] != size.value) return false;
   for (const AxisValue& stride : wanted.strides)
     if (fields->strides[stride.axis] != stride.value) return false;
+  if (wanted.new_strides != 0 && !has_new_strides(value, wanted.new_strides)) return false;
   return !wanted.test_whole_strides || has_whole_strides(value, PyDataType_ELSIZE(fields->descr));
 }
 

@@ -61,6 +61,7 @@ class GuardProgram {
     int ndim = 0;
     int flags_mask = 0, flags_wanted = 0;
     bool test_whole_strides = true;
+    char new_strides = 0;  // 'C', 'F': the strides of a new array in this order; 0: any
     std::vector<AxisValue> sizes, strides;
   };
   struct ModuleAttributes {

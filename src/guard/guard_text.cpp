@@ -98,6 +98,9 @@ std::string expected_text(const Guard& guard, const GuardSet& set, const ShapeEn
     case GuardKind::kNotPlain: return "an array that kernels do not hold";
     case GuardKind::kDtype: return std::string(info(static_cast<DType>(guard.number)).numpy_name);
     case GuardKind::kContiguous: return guard.number == 'F' ? "f_contiguous" : "c_contiguous";
+    case GuardKind::kNewStrides:
+      return fmt::format("np.empty_like({}, order='{}').strides", set.sources.str(guard.source),
+                         guard.number == 'F' ? 'F' : 'C');
     case GuardKind::kWriteable: return guard.number ? "True" : "False";
     case GuardKind::kDictKeys: return keys_text(guard.object.get());
     case GuardKind::kAbsent: return short_repr(guard.object.get());
@@ -132,6 +135,7 @@ std::string actual_array_text(const Guard& guard, PyView array) {
     case GuardKind::kRank: return std::to_string(fields->nd);
     case GuardKind::kWriteable: return fields->flags & NPY_ARRAY_WRITEABLE ? "True" : "False";
     case GuardKind::kContiguous:
+    case GuardKind::kNewStrides:
       return fmt::format("strides ({})", fmt::join(fields->strides, fields->strides + fields->nd, ", "));
     case GuardKind::kSize:
     case GuardKind::kSizeRange:

@@ -186,6 +186,13 @@ IN_WORDS = [
         [lambda: (read_only(np.ones(3)),), lambda: (read_only(np.zeros(3)),)],
     ),
     (
+        double,
+        [lambda: (np.ones((3, 1)),), lambda: (np.ones(3)[:, None],)],
+        "new_strides",
+        "pass a copy of it, or nothing: a second entry takes any strides along axes of extent 1 and of empty arrays",
+        [lambda: (np.ones((3, 1)),), lambda: (np.ones(3)[:, None].copy(),)],
+    ),
+    (
         bump_both,
         [lambda: (np.ones(3), np.ones(3)), lambda: twice(np.ones(3))],
         "no_overlap",

@@ -43,6 +43,14 @@ def inputs() -> dict[str, np.ndarray]:
         "one dimension": np.arange(7.0),
         "one element": np.arange(1.0),
         "unit axes": np.arange(4.0).reshape(1, 4, 1),
+        "new column": np.arange(3.0)[:, None],
+        "column": np.ones((3, 1)),
+        "column of a matrix": grid[:, 3:4],
+        "row of a reversed matrix": grid[::-1][2:3],
+        "transposed row": grid[1:2].T,
+        "empty": np.ones((0, 5)),
+        "empty slice": grid[:0],
+        "empty column": grid[:, :0][::-2],
         "rank 3": np.arange(24.0).reshape(2, 3, 4)[:, ::-1],
     }
 
@@ -59,8 +67,7 @@ def seen(result: np.ndarray, argument: np.ndarray) -> dict[str, object]:
     return {
         "flags": (flags.writeable, flags.owndata, flags.c_contiguous, flags.f_contiguous, flags.aligned),
         "dtype, shape": (result.dtype, result.shape),
-        # Of unit axes and empty arrays NumPy itself keeps any stride.
-        "strides": [s for s, n in zip(result.strides, result.shape, strict=True) if n > 1 and result.size],
+        "strides": result.strides,
         "base": owner(result.base, result, argument),
         "is the argument": result is argument,
         "shares memory": np.shares_memory(result, argument),
@@ -130,3 +137,52 @@ def test_a_write_that_changes_nothing_asks_for_permission(statement):
     for _ in range(2):
         with pytest.raises(ValueError, match="assignment destination is read-only"):
             compiled(y)
+
+
+STRIDES = """
+x[:].strides; x.T.strides; (x + 1).strides; x.sum(axis=0, keepdims=True).strides; x.max(axis=-1, keepdims=True).strides; x[:, None].strides
+x[None].T.strides; np.broadcast_to(x, x.shape).strides; np.broadcast_to(x, (2, *x.shape)).strides; x.reshape(1, -1).strides; x.copy().strides
+np.expand_dims(x, 0).strides; np.expand_dims(x, (0, 2)).strides; x[:1].strides; x[:1].T.strides; (x[:1] + x).strides; np.zeros_like(x).strides
+""".replace("\n", ";").split(";")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?"])
+@pytest.mark.parametrize("expression", [expression.strip() for expression in STRIDES if expression.strip()])
+def test_strides_that_lead_nowhere_are_numpys_too(expression, dtype):
+    """Along axes of extent 1: read in the function, and of the array that it returns."""
+    array = expression.removesuffix(".strides")
+    namespace: dict[str, object] = {"np": np}
+    exec(f"def f(x):\n    return {expression}, {array}\n", namespace)
+    f = namespace["f"]
+    compiled = suture.compile(f)
+    grid = np.ones((6, 5), dtype)
+    for x in (grid, grid[:, :1], grid[:1], grid[:1].T, grid[0][None], np.ones((3, 1), dtype), np.asfortranarray(grid)):
+        (expected, result), (actual, made) = f(x), compiled(x)
+        assert (actual, made.strides) == (expected, result.strides), (x.shape, x.strides)
+    assert frames_compiled(compiled) >= 3
+    assert compiled.status()["graph_break_count"] == 1, "reading .strides"
+
+
+def test_arrays_with_a_unit_axis_take_two_entries_at_most():
+    """One for the strides of a new array, one for all others."""
+
+    def f(x):
+        return x[:], x.T + 1
+
+    compiled = suture.compile(f)
+    for stride in (8, 0, 24, 40, -8, 8):
+        x = np.lib.stride_tricks.as_strided(np.ones(3), (3, 1), (8, stride))
+        assert [part.strides for part in compiled(x)] == [(8, stride), (24, 8)]
+    assert frames_compiled(compiled) == 2
+
+
+def test_an_empty_array_shares_no_memory_with_itself():
+    def f(x):
+        x += 1
+        return x.T
+
+    compiled = suture.compile(f)
+    for x in (np.ones((6, 5))[:0].copy(), np.ones((6, 5))[:0], np.ones((6, 5))[:0].copy()):
+        assert compiled(x).strides == x.strides[::-1]
+    assert frames_compiled(compiled) == 2
+    assert compiled.status()["graph_break_count"] == 0

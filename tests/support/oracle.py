@@ -32,10 +32,7 @@ def assert_same_array(expected: np.ndarray, actual: np.ndarray, ulp: int = 0, ze
     assert type(actual) is type(expected)
     assert actual.dtype == expected.dtype, f"dtype {actual.dtype}, expected {expected.dtype}"
     assert actual.shape == expected.shape, f"shape {actual.shape}, expected {expected.shape}"
-    if expected.size > 1:
-        wanted = [s for s, n in zip(expected.strides, expected.shape, strict=True) if n > 1]
-        got = [s for s, n in zip(actual.strides, actual.shape, strict=True) if n > 1]
-        assert got == wanted, f"strides {actual.strides}, expected {expected.strides}"
+    assert actual.strides == expected.strides, f"strides {actual.strides}, expected {expected.strides}"
     assert actual.flags.writeable == expected.flags.writeable
     assert (actual.base is None) == (expected.base is None), f"base {actual.base!r:.80}, expected {expected.base!r:.80}"
     if expected.dtype.kind == "f":

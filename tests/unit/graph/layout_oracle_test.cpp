@@ -87,18 +87,11 @@ Result<TensorType> infer_line(const Line& line, Graph& graph, std::vector<NodeId
   return graph.node(id).type;
 }
 
-// Concrete type with the strides that cannot be observed (extent 1, or no elements) cleared.
+// Shape and strides at the hints; NumPy's strides are known also where they lead to no other element.
 std::string observable(TensorType type, const ShapeEnv& env) {
-  bool empty = false;
-  for (SymInt& dim : type.shape) {
-    dim = env.hint(dim);
-    empty |= dim == SymInt(0);
-  }
   std::string strides;
-  for (size_t i = 0; i < type.shape.size(); ++i) {
-    bool seen = !empty && !(type.shape[i] == SymInt(1));
-    strides += fmt::format(" {}", seen ? env.hint(type.strides[i]) : 0);
-  }
+  for (SymInt& dim : type.shape) dim = env.hint(dim);
+  for (const SymInt& stride : type.strides) strides += fmt::format(" {}", env.hint(stride));
   return fmt::format("{} strides{}{}", type.str(), strides, type.writeable ? "" : " readonly");
 }
 

@@ -120,6 +120,20 @@ TEST_F(GuardKinds, contiguous_and_writeable) {
             "array 'x' writeable flag changed. expected True, actual False");
 }
 
+TEST_F(GuardKinds, new_strides) {
+  add_number(GuardKind::kNewStrides, x(), 'C');
+  build();
+  EXPECT_EQ(tree.describe(0), "x.strides == np.empty_like(x, order='C').strides");
+  EXPECT_EQ(verdict("np.zeros((3, 1))"), "holds");
+  EXPECT_EQ(verdict("np.zeros((0, 5))"), "holds");
+  EXPECT_EQ(
+      verdict("np.zeros(3)[:, None]"),
+      "array 'x' memory layout changed. expected np.empty_like(x, order='C').strides, actual strides (8, 0)");
+  EXPECT_EQ(verdict("np.zeros((6, 5))[:0]"),
+            "array 'x' memory layout changed. expected np.empty_like(x, order='C').strides, actual strides "
+            "(40, 8)");
+}
+
 TEST_F(GuardKinds, length) {
   add_number(GuardKind::kLength, x(), 2);
   build();

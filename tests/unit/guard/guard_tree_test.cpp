@@ -89,9 +89,9 @@ TEST_F(GuardTrees, random_subsets_of_array_guards_agree_with_their_explanation) 
   const char* kArrays[] = {
       "np.zeros((2, 3))", "np.zeros((3, 2)).T", "np.zeros((2, 3), 'i4')", "np.zeros((2, 1, 3))[:, 0]",
       "np.zeros((0, 3))", "np.array(1.0)",      "np.zeros((2, 3))[::-1]", "np.broadcast_to(1.0, (2, 3))"};
-  const GuardKind kKinds[] = {GuardKind::kArray,    GuardKind::kDtype,  GuardKind::kRank,
-                              GuardKind::kSize,     GuardKind::kStride, GuardKind::kContiguous,
-                              GuardKind::kWriteable};
+  const GuardKind kKinds[] = {GuardKind::kArray,      GuardKind::kDtype,    GuardKind::kRank,
+                              GuardKind::kSize,       GuardKind::kStride,   GuardKind::kContiguous,
+                              GuardKind::kNewStrides, GuardKind::kWriteable};
   for (int round = 0; round < 300; ++round) {
     const PyRef model = eval(kArrays[random() % std::size(kArrays)]);
     const ArrayFacts facts = array_facts(model.get());
@@ -105,7 +105,7 @@ TEST_F(GuardTrees, random_subsets_of_array_guards_agree_with_their_explanation) 
       if (kind == GuardKind::kSize) number = facts.ndim ? facts.shape[axis] : 0;
       if (kind == GuardKind::kStride) number = facts.ndim ? facts.strides[axis] : 0;
       if (kind == GuardKind::kWriteable) number = facts.writeable;
-      if (kind == GuardKind::kContiguous)
+      if (kind == GuardKind::kContiguous || kind == GuardKind::kNewStrides)
         number = facts.f_contiguous ? 'F' : 'C';
       else
         number += sometimes_wrong;
