@@ -41,6 +41,10 @@ Outcome fixed_value(CaptureState& state, PyView o) {
   return ValueRef();
 }
 
+SourceId attribute_source(CaptureState& state, SourceId owner, const std::string& name, Where where) {
+  return state.source(SourceKind::kAttr, owner, static_cast<int>(binding_of(where)), name);
+}
+
 Outcome module_attribute(CaptureState& state, const ValueRef& object, PyView module,
                          const std::string& name) {
   AttributeLookup found = lookup_attribute(module, name_object(name).get());
@@ -77,8 +81,9 @@ Outcome class_attribute(CaptureState& state, const ValueRef& object, PyView type
   if (found.where == Where::kMissing) return no_attribute(state, object, name);
   if (!found.value || object->source == kNoSource) return unsupported(state, object, name);
   SUTURE_CAPTURE(value,
-                 state.wrap(found.value.get(), state.source(SourceKind::kAttr, object->source, -1, name)));
-  if (found.where != Where::kClassMethod) return value;
+                 state.wrap(found.value.get(), attribute_source(state, object->source, name, found.where)));
+  // A method of the metaclass is bound to the class, too.
+  if (found.where != Where::kClassMethod && found.where != Where::kMethod) return value;
   return std::make_shared<BoundMethodValue>(value, object);
 }
 
@@ -103,12 +108,11 @@ Outcome instance_attribute(CaptureState& state, const ValueRef& object, const st
   AttributeLookup found = lookup_attribute(instance->object.get(), name_object(name).get());
   if (found.where == Where::kMissing) return no_attribute(state, object, name);
   if (found.where == Where::kOpaque || !found.value) return unsupported(state, object, name);
-  const SourceId source = state.source(SourceKind::kAttr, object->source, -1, name);
+  const SourceId source = attribute_source(state, object->source, name, found.where);
   if (found.where == Where::kProperty) {
-    state.guard_identity(source, found.value.get());
     PyRef getter = PyRef::steal(PyObject_GetAttrString(found.value.get(), "fget"));
     if (!getter || !is_python_function(getter.get())) return unsupported(state, object, name);
-    SUTURE_CAPTURE(function, state.wrap(getter.get(), state.object_source(getter.get())));
+    SUTURE_CAPTURE(function, state.wrap(getter.get(), state.source(SourceKind::kAttr, source, -1, "fget")));
     return call(state, function, {{object}, {}});
   }
   SUTURE_CAPTURE(value, state.wrap(found.value.get(), source));
@@ -144,34 +148,22 @@ bool is_c_method(PyView object, const std::string& name) {
 Outcome function_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
   PyView f = as_function(object)->function.get();
   if (f && (name == "__name__" || name == "__qualname__" || name == "__module__" || name == "__doc__")) {
-    PyRef value = PyRef::steal(PyObject_GetAttrString(f, name.c_str()));
-    if (value && is_plain_immutable(value.get())) {
-      if (object->source != kNoSource) state.guard_identity(object->source, f);
-      return state.constant(value);
-    }
-    discard_error();
+    PyRef value = lookup_attribute(f, name_object(name).get()).value;
+    if (value && is_plain_immutable(value.get()) && object->source != kNoSource)
+      return state.wrap(value.get(), state.source(SourceKind::kAttr, object->source, -1, name));
   }
   return unsupported(state, object, name);
 }
 
-// The first class behind super's own in the method resolution order that defines the name. The classes are
-// fixed: the instance's type is guarded.
+// The first class behind super's own in the method resolution order that defines the name.
 Outcome super_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
   auto& super = static_cast<SuperValue&>(*object);
-  PyView order = Py_TYPE(as_instance(super.self)->object.get())->tp_mro;
-  bool behind = false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i) {
-    PyView cls = PyTuple_GET_ITEM(order, i);
-    PyView found =
-        behind ? PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(cls)->tp_dict, name.c_str()) : nullptr;
-    behind = behind || cls == super.type.get();
-    if (!found) continue;
-    if (!is_python_function(found)) return unsupported(state, object, name);
-    SUTURE_CAPTURE(function,
-                   state.wrap(found, state.source(SourceKind::kAttr, state.object_source(cls), -1, name)));
-    return std::make_shared<BoundMethodValue>(function, super.self);
-  }
-  return unsupported(state, object, name);
+  PyView found =
+      lookup_behind(as_instance(super.self)->object.get(), super.type.get(), name_object(name).get());
+  if (!found || !is_python_function(found)) return unsupported(state, object, name);
+  const SourceId source = state.source(SourceKind::kSuper, super.self->source, -1, name, super.type);
+  SUTURE_CAPTURE(function, state.wrap(found, source));
+  return std::make_shared<BoundMethodValue>(function, super.self);
 }
 
 Outcome range_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
@@ -216,6 +208,23 @@ Outcome get_attribute(CaptureState& state, const ValueRef& object, const std::st
   return unsupported(state, object, name);
 }
 
+namespace {
+
+// Assignment goes to the instance for as long as its class has the same __setattr__ and, under the name, nothing or a
+// thing of the same type, which therefore still does not take assignments.
+void guard_plain_assignment(CaptureState& state, const ValueRef& object, const std::string& name) {
+  const SourceId type = state.source(SourceKind::kTypeOf, object->source);
+  PyView cls = reinterpret_cast<PyObject*>(Py_TYPE(as_instance(object)->object.get()));
+  const std::string setter = "__setattr__";
+  state.guard_identity(state.source(SourceKind::kClassAttr, type, -1, setter),
+                       lookup_in_classes(cls, name_object(setter).get()));
+  PyView on_class = lookup_in_classes(cls, name_object(name).get());
+  if (on_class) return state.guard_type(state.source(SourceKind::kClassAttr, type, -1, name), on_class);
+  state.guard_absent(type, name);
+}
+
+}  // namespace
+
 Captured<Unit> set_attribute(CaptureState& state, const ValueRef& object, const std::string& name,
                              const ValueRef& value) {
   auto* instance = as_instance(object);
@@ -230,6 +239,7 @@ Captured<Unit> set_attribute(CaptureState& state, const ValueRef& object, const 
   const bool plain = type->tp_setattro == PyObject_GenericSetAttr && on_type.where != Where::kOpaque &&
                      !is_data && (type->tp_dictoffset != 0 || is_slot);
   if (!plain) return state.make_break(BreakReason::kUnsupportedMutation, {what + " by code of its class"});
+  guard_plain_assignment(state, object, name);
   state.mark_mutated(object);
   for (auto& [written, old] : instance->written) {
     if (written != name) continue;
@@ -244,13 +254,12 @@ Outcome class_method(CaptureState& state, const ValueRef& object, const std::str
   auto* instance = as_instance(object);
   if (!instance) return ValueRef();
   PyView type = reinterpret_cast<PyObject*>(Py_TYPE(instance->object.get()));
+  const SourceId owner = state.source(SourceKind::kTypeOf, object->source);
+  if (!lookup_in_classes(type, name_object(name).get())) return state.guard_absent(owner, name), ValueRef();
   AttributeLookup found = lookup_attribute(type, name_object(name).get());
-  if (found.where == Where::kMissing) return ValueRef();
   if (found.where != Where::kTypeData || !is_python_function(found.value.get()))
     return unsupported(state, object, name);
-  const SourceId from =
-      state.source(SourceKind::kAttr, state.source(SourceKind::kTypeOf, object->source), -1, name);
-  SUTURE_CAPTURE(function, state.wrap(found.value.get(), from));
+  SUTURE_CAPTURE(function, state.wrap(found.value.get(), state.source(SourceKind::kAttr, owner, -1, name)));
   return std::make_shared<BoundMethodValue>(function, object);
 }
 

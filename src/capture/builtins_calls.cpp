@@ -47,50 +47,7 @@ Outcome absolute(CaptureState& state, const CallArguments& args) {
   return ValueRef();
 }
 
-// --- questions about types ---------------------------------------------------------------------------------
-Captured<bool> is_instance_of(CaptureState& state, PyView type, PyView cls) {
-  if (PyTuple_Check(cls)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i) {
-      SUTURE_CAPTURE(found, is_instance_of(state, type, PyTuple_GET_ITEM(cls, i)));
-      if (found) return true;
-    }
-    return false;
-  }
-  if (PyType_Check(cls) && Py_IS_TYPE(cls, &PyType_Type))
-    return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(cls)) == 1;
-  const std::string name = PyType_Check(cls) ? type_name(cls) : "";
-  if (name.rfind("numbers.", 0) == 0 || name.rfind("collections.abc.", 0) == 0) {
-    const int answer = PyObject_IsSubclass(type, cls);
-    if (answer >= 0) return answer == 1;
-    discard_error();
-  }
-  return state.make_break(BreakReason::kUnknownCall, {"isinstance with " + short_repr(cls)});
-}
-
-Outcome isinstance_call(CaptureState& state, const CallArguments& args) {
-  PyView type = state.python_type(args.positional[0]);
-  PyRef cls = state.python_constant(args.positional[1]);
-  if (!type || !cls) return state.unknown_break(type ? args.positional[1] : args.positional[0]);
-  SUTURE_CAPTURE(answer, is_instance_of(state, type, cls.get()));
-  return state.boolean(answer);
-}
-
-Outcome issubclass_call(CaptureState& state, const CallArguments& args) {
-  PyRef type = state.python_constant(args.positional[0]), cls = state.python_constant(args.positional[1]);
-  if (!type || !cls || !PyType_Check(type.get())) return state.unknown_break(args.positional[0]);
-  SUTURE_CAPTURE(answer, is_instance_of(state, type.get(), cls.get()));
-  return state.boolean(answer);
-}
-
-Outcome type_call(CaptureState& state, const CallArguments& args) {
-  const ValueRef& value = args.positional[0];
-  PyView type = state.python_type(value);
-  if (!type) return state.unknown_break(value);
-  const SourceId source =
-      value->source == kNoSource ? kNoSource : state.source(SourceKind::kTypeOf, value->source);
-  return std::make_shared<ConstantValue>(PyRef::borrow(type), source);
-}
-
+// --- questions about values --------------------------------------------------------------------------------
 Outcome len_call(CaptureState& state, const CallArguments& args) {
   SUTURE_CAPTURE(length, length_of(state, args.positional[0]));
   return state.python_int(length);

@@ -47,13 +47,10 @@ Break CaptureState::make_break(BreakReason reason, std::vector<std::string> args
 
 // --- guards ------------------------------------------------------------------------------------------------
 void CaptureState::guard(Guard guard) {
+  const GuardKey key{guard.kind, guard.source, guard.other,       guard.index,
+                     guard.fact, guard.number, guard.object.get()};
+  if (!guarded_.insert(key).second) return;
   guard.where = place_;
-  for (const Guard& old : guards.guards) {
-    if (old.kind == guard.kind && old.source == guard.source && old.other == guard.other &&
-        old.index == guard.index && old.fact == guard.fact && old.number == guard.number &&
-        old.object.get() == guard.object.get())
-      return;
-  }
   guards.guards.push_back(std::move(guard));
 }
 
@@ -78,6 +75,14 @@ void CaptureState::guard_constant(SourceId source, PyView object) {
   g.kind = GuardKind::kConstant;
   g.source = source;
   g.object = PyRef::borrow(object);
+  guard(std::move(g));
+}
+
+void CaptureState::guard_absent(SourceId owner, const std::string& name) {
+  Guard g;
+  g.kind = GuardKind::kAbsent;
+  g.source = owner;
+  g.object = PyRef::steal(PyUnicode_InternFromString(name.c_str()));
   guard(std::move(g));
 }
 

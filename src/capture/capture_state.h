@@ -16,6 +16,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -93,6 +94,8 @@ class CaptureState {
   void guard_type(SourceId source, PyView object);  // type(source) is type(object)
   void guard_identity(SourceId source, PyView object);
   void guard_constant(SourceId source, PyView object);
+  void guard_absent(SourceId owner,
+                    const std::string& name);  // no attribute of a class, no key of a namespace
   SourceId source(SourceKind kind, SourceId parent, int index = -1, std::string name = {}, PyRef key = {});
   // source of parent[key] of a dict
   SourceId key_source(SourceId parent, PyView key);
@@ -181,6 +184,9 @@ class CaptureState {
   Captured<Unit> materialize(const ValueRef& value, std::set<const Value*>& done);
   ValueRef placeholder(SourceId source, TensorType type);
 
+  // What makes a guard another one: kind, source, other, index, fact, number, object.
+  using GuardKey = std::tuple<GuardKind, SourceId, SourceId, int, int, int64_t, PyObject*>;
+  std::set<GuardKey> guarded_;
   UserSpan place_;
   CallSites sites_;  // of the nodes made since the last set_place
   std::vector<CallSites> sites_of_node_;

@@ -114,12 +114,10 @@ Outcome SymbolicInterpreter::load_global(const std::string& name) {
   PyView object = PyDict_GetItemWithError(builtins, key.get());
   if (!object)
     return state_.make_break(BreakReason::kWouldRaise, {fmt::format("Name '{}' is not defined", name)});
-  Guard absent;
-  absent.kind = GuardKind::kAbsent;
-  absent.source = own ? state_.source(SourceKind::kGlobalsOf, state_.source(SourceKind::kFunction, kNoSource))
-                      : frame_.globals_source;
-  absent.object = key;
-  state_.guard(std::move(absent));
+  state_.guard_absent(
+      own ? state_.source(SourceKind::kGlobalsOf, state_.source(SourceKind::kFunction, kNoSource))
+          : frame_.globals_source,
+      name);
   return state_.wrap(object, state_.source(SourceKind::kBuiltin, kNoSource, -1, name));
 }
 

@@ -61,6 +61,9 @@ Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments&
 Outcome inline_call(CaptureState& state, FunctionValue& function, const CallArguments& args);
 // Builtin functions and classes, functools, operator, math: null value when `callable` is not known here.
 Outcome call_builtin(CaptureState& state, PyView callable, const CallArguments& args);
+Outcome isinstance_call(CaptureState& state, const CallArguments& args);  // these three: class_calls.cpp
+Outcome issubclass_call(CaptureState& state, const CallArguments& args);
+Outcome type_call(CaptureState& state, const CallArguments& args);
 Outcome call_on_constants(CaptureState& state, PyView callable, const CallArguments& args);
 Outcome format_value(CaptureState& state, const ValueRef& value, int conversion, const ValueRef& spec);
 

@@ -12,6 +12,7 @@
 #include "capture/capture_state.h"
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
+#include "capture/operations.h"
 #include "cpython/code_object.h"
 #include "cpython/discard_error.h"
 #include "cpython/jit_callable.h"
@@ -166,7 +167,7 @@ Outcome CaptureState::wrap_method(PyView o, SourceId source) {
   return ValueRef(std::move(method));
 }
 
-// A partial object is immutable: once it is guarded, its function and arguments are fixed objects.
+// Its parts are looked at again at every call: __setstate__ replaces them, and `keywords` is an open dict.
 Outcome CaptureState::wrap_partial(PyView o, SourceId source) {
   PyRef function = PyRef::steal(PyObject_GetAttrString(o, "func"));
   PyRef positional = PyRef::steal(PyObject_GetAttrString(o, "args"));
@@ -176,20 +177,21 @@ Outcome CaptureState::wrap_partial(PyView o, SourceId source) {
     discard_error();
     return std::make_shared<UnknownValue>(PyRef::borrow(o), source);
   }
-  guard_identity(source, o);
+  guard_type(source, o);
+  const auto part = [&](const char* name) { return this->source(SourceKind::kAttr, source, -1, name); };
   auto partial = std::make_shared<PartialValue>(source);
-  SUTURE_CAPTURE(inner, wrap(function.get(), object_source(function.get())));
+  SUTURE_CAPTURE(inner, wrap(function.get(), part("func")));
   partial->function = std::move(inner);
-  const SourceId arguments = object_source(positional.get()), keywords = object_source(keyword.get());
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positional.get()); ++i) {
-    const SourceId from = this->source(SourceKind::kItem, arguments, static_cast<int>(i));
-    SUTURE_CAPTURE(value, wrap(PyTuple_GET_ITEM(positional.get(), i), from));
-    partial->positional.push_back(std::move(value));
-  }
-  PyObject *key = nullptr, *item = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(keyword.get(), &at, &key, &item);) {
-    SUTURE_CAPTURE(value, wrap(item, key_source(keywords, key)));
-    const std::optional<std::string> name = exact_text(key);
+  SUTURE_CAPTURE(arguments, wrap(positional.get(), part("args")));
+  SUTURE_CAPTURE(items, all_items(*this, arguments));
+  partial->positional = std::move(items);
+  SUTURE_CAPTURE(keywords, wrap(keyword.get(), part("keywords")));
+  DictValue* dict = as_dict(keywords);
+  if (!dict) return unknown_break(keywords);
+  guard_keys(*dict);
+  for (size_t i = 0; i < dict->items.size(); ++i) {
+    SUTURE_CAPTURE(value, item(*dict, i));
+    const std::optional<std::string> name = exact_text(dict->items[i].first.get());
     if (!name) return make_break(BreakReason::kUnknownCall, {"a call with a keyword that is no valid text"});
     partial->keyword.emplace_back(*name, std::move(value));
   }
@@ -413,7 +415,8 @@ Outcome CaptureState::resolve_function(FunctionValue& function) {
     return make_break(BreakReason::kUnsupportedValue, {"a default of " + short_repr(f), type_name(object)});
   };
   for (Py_ssize_t i = 0; defaults && i < PyTuple_GET_SIZE(defaults); ++i) {
-    const SourceId from = this->source(SourceKind::kDefaultOf, function.source, static_cast<int>(i));
+    const auto from_end = static_cast<int>(i - PyTuple_GET_SIZE(defaults));
+    const SourceId from = this->source(SourceKind::kDefaultOf, function.source, from_end);
     SUTURE_CAPTURE(value, value_of(PyTuple_GET_ITEM(defaults, i), from));
     function.defaults.push_back(std::move(value));
   }

@@ -122,7 +122,7 @@ PyObject* callable_getattro(PyObject* object, PyObject* name) {
   return PyObject_GetAttr(as_callable(object)->function, name);
 }
 
-// The names a function is known by live in one place, the function.
+// What a function is made of, and the names it is known by, live in one place: the function.
 PyObject* function_attribute(PyObject* object, void* name) {
   return PyObject_GetAttrString(as_callable(object)->function, static_cast<const char*>(name));
 }
@@ -204,7 +204,9 @@ PyMethodDef methods[] = {
 
 char name_of_name[] = "__name__", name_of_qualname[] = "__qualname__", name_of_doc[] = "__doc__",
      name_of_module[] = "__module__", name_of_defaults[] = "__defaults__",
-     name_of_kwdefaults[] = "__kwdefaults__";
+     name_of_kwdefaults[] = "__kwdefaults__", name_of_code[] = "__code__",
+     name_of_annotations[] = "__annotations__", name_of_closure[] = "__closure__",
+     name_of_globals[] = "__globals__", name_of_builtins[] = "__builtins__";
 
 PyGetSetDef attributes[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
@@ -215,6 +217,11 @@ PyGetSetDef attributes[] = {
     {name_of_module, function_attribute, set_function_attribute, nullptr, name_of_module},
     {name_of_defaults, function_attribute, set_function_attribute, nullptr, name_of_defaults},
     {name_of_kwdefaults, function_attribute, set_function_attribute, nullptr, name_of_kwdefaults},
+    {name_of_code, function_attribute, set_function_attribute, nullptr, name_of_code},
+    {name_of_annotations, function_attribute, set_function_attribute, nullptr, name_of_annotations},
+    {name_of_closure, function_attribute, set_function_attribute, nullptr, name_of_closure},
+    {name_of_globals, function_attribute, set_function_attribute, nullptr, name_of_globals},
+    {name_of_builtins, function_attribute, set_function_attribute, nullptr, name_of_builtins},
     {},
 };
 

@@ -23,6 +23,7 @@ AttributeLookup found(Where where, PyView value) { return {where, PyRef::borrow(
 
 // Interned names, kept for the life of the process.
 struct Names {
+  PyObject* class_ = PyUnicode_InternFromString("__class__");
   PyObject* getattribute = PyUnicode_InternFromString("__getattribute__");
   PyObject* getattr = PyUnicode_InternFromString("__getattr__");
 };
@@ -57,15 +58,27 @@ PyRef wrapped_callable(PyView descriptor) noexcept {
   return callable;
 }
 
-// What a __slots__ member holds; empty when unset. Members of C types are not slots and stay opaque.
+// A member that holds an object: of __slots__, or of a C type (partial.func, property.fget).
 bool is_slot(PyView descriptor) noexcept {
-  return Py_TYPE(descriptor) == &PyMemberDescr_Type &&
-         reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->type == T_OBJECT_EX;
+  if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return false;
+  const int type = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->type;
+  return type == T_OBJECT_EX || type == T_OBJECT;
 }
 
+// Null when unset; an unset T_OBJECT reads as None.
 PyView slot_value(PyView object, PyView descriptor) noexcept {
   const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
-  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + member->offset);
+  PyView value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + member->offset);
+  return value || member->type == T_OBJECT_EX ? value : Py_None;
+}
+
+// The names of a function are computed attributes that read a field; null for any other attribute.
+PyView function_field(PyView function, PyView descriptor) noexcept {
+  if (Py_TYPE(descriptor) != &PyGetSetDescr_Type) return nullptr;
+  const std::string_view name = reinterpret_cast<PyGetSetDescrObject*>(descriptor)->d_getset->name;
+  const auto* fields = reinterpret_cast<PyFunctionObject*>(function);
+  if (name == "__name__") return fields->func_name;
+  return name == "__qualname__" ? fields->func_qualname : nullptr;
 }
 
 AttributeLookup missing(PyTypeObject* type) noexcept {
@@ -90,6 +103,8 @@ AttributeLookup through_class(PyView on_type) noexcept {
 
 AttributeLookup data_descriptor(PyView object, PyView descriptor) noexcept {
   if (Py_TYPE(descriptor) == &PyProperty_Type) return found(Where::kProperty, descriptor);
+  if (PyFunction_Check(object))
+    if (PyView value = function_field(object, descriptor)) return found(Where::kInstance, value);
   if (!is_slot(descriptor)) return {Where::kOpaque, {}};
   PyView value = slot_value(object, descriptor);
   return value ? found(Where::kInstance, value) : missing(Py_TYPE(object));
@@ -177,10 +192,22 @@ std::string numpy_function_repr(PyView object) {
   return name ? named(kind == "numpy.ufunc" ? "ufunc" : "numpy function", name.get()) : "";
 }
 
+// Classes in a tuple, as a method resolution order has them; other parts by their types.
+std::string tuple_repr(PyView tuple) {
+  std::string text;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    PyView item = PyTuple_GET_ITEM(tuple, i);
+    text += (i ? ", " : "") +
+            (PyType_Check(item) ? type_name(item) : fmt::format("<{} object>", type_name(item)));
+  }
+  return fmt::format("({})", text);
+}
+
 std::string callable_or_type_repr(PyView object) {
   if (PyFunction_Check(object))
     return named("function", reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
   if (PyType_Check(object)) return fmt::format("<class {}>", type_name(object));
+  if (PyTuple_CheckExact(object)) return tuple_repr(object);
   if (PyModule_CheckExact(object)) {
     PyRef name = PyRef::steal(PyModule_GetNameObject(object));
     return named("module", name.get());
@@ -205,6 +232,56 @@ AttributeLookup lookup_attribute(PyView object, PyView name) noexcept {
   }
   discard_error();
   return result;
+}
+
+Binding binding_of(Where where) noexcept {
+  switch (where) {
+    case Where::kMethod: return Binding::kInstance;
+    case Where::kClassMethod: return Binding::kClass;
+    case Where::kProperty: return Binding::kProperty;
+    default: return Binding::kNone;
+  }
+}
+
+PyView lookup_in_classes(PyView type, PyView name) noexcept {
+  PyView value = PyType_Check(type) ? _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type), name) : nullptr;
+  if (!value) discard_error();
+  return value;
+}
+
+PyView lookup_behind(PyView self, PyView type, PyView name) noexcept {
+  PyView order = Py_TYPE(self)->tp_mro;
+  bool behind = false;
+  for (Py_ssize_t i = 0; order && i < PyTuple_GET_SIZE(order); ++i) {
+    PyView cls = PyTuple_GET_ITEM(order, i);
+    PyView dict = behind ? reinterpret_cast<PyTypeObject*>(cls)->tp_dict : nullptr;
+    PyView value = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
+    if (value) return value;
+    behind = behind || cls == type;
+  }
+  discard_error();
+  return nullptr;
+}
+
+bool has_plain_class(PyView object) noexcept {
+  auto* type = reinterpret_cast<PyTypeObject*>(object);
+  // A bound method asks its own class first, and that answers.
+  const bool asks_type = type == &PyMethod_Type || type->tp_getattro == PyType_Type.tp_getattro ||
+                         has_generic_getattribute(type);
+  PyView name = names().class_;
+  return asks_type && _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
+}
+
+int64_t abc_registrations() noexcept {
+  // Kept for the life of the process, as the names above.
+  static PyObject* const get_token = [] {
+    PyRef module = PyRef::steal(PyImport_ImportModule("_abc"));
+    return module ? PyObject_GetAttrString(module.get(), "get_cache_token") : nullptr;
+  }();
+  PyRef token = get_token ? PyRef::steal(PyObject_CallNoArgs(get_token)) : PyRef();
+  const int64_t count = token ? PyLong_AsLongLong(token.get()) : -1;
+  if (count < 0) discard_error();
+  return count;
 }
 
 bool is_python_function(PyView object) noexcept { return Py_IS_TYPE(object, &PyFunction_Type); }

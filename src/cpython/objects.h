@@ -27,6 +27,17 @@ struct AttributeLookup {
   PyRef value;
 };
 AttributeLookup lookup_attribute(PyView object, PyView name) noexcept;
+// What attribute access makes of the value it found.
+enum class Binding : int8_t { kNone = -1, kInstance, kClass, kProperty };
+Binding binding_of(AttributeLookup::Where where) noexcept;
+// What the classes in the method resolution order of `type` have under `name`, metaclass aside; null: nothing. Borrowed.
+PyView lookup_in_classes(PyView type, PyView name) noexcept;
+// What super(`type`, self).name finds, unbound; null: nothing. Borrowed.
+PyView lookup_behind(PyView self, PyView type, PyView name) noexcept;
+// x.__class__ is type(x) for every x of `type`. False for mocks and proxies, which name another class.
+bool has_plain_class(PyView type) noexcept;
+// Counts the classes registered with abstract base classes (abc.get_cache_token()); their answers hold until it grows.
+int64_t abc_registrations() noexcept;
 
 bool is_python_function(PyView object) noexcept;  // exactly types.FunctionType
 // UTF-8 of a str, NULs included; empty for one that has none (lone surrogates) and for anything else.

@@ -33,9 +33,9 @@ struct Guard {
   PyRef object;                // kType, kIdentity, kConstant, kDictKeys (a tuple), kAbsent (the name), kCode
   bool weak =
       false;  // kIdentity: `object` is a weak reference to the expected object (GuardTree::build decides)
-  int64_t number =
-      0;  // kRank, kSize, kStride (bytes), kLength, kWriteable (0/1), kContiguous and kNewStrides ('C' or 'F'),
-          // kDtype (DType)
+  // kRank, kSize, kStride (bytes), kLength, kWriteable (0/1), kContiguous and kNewStrides ('C' or 'F'),
+  // kDtype (DType), kRegistrations
+  int64_t number = 0;
   int index = -1;  // axis
   int fact = -1;   // kShape: index into ShapeEnv::facts()
   SymbolId symbol =

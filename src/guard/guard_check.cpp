@@ -50,6 +50,8 @@ bool check_dict_keys(PyView expected, PyView dict) noexcept {
 }
 
 bool check_absent(PyView name, PyView owner) noexcept {
+  if (PyType_Check(owner))
+    return lookup_in_classes(owner, name) == nullptr;  // as special methods are looked up
   if (!PyDict_Check(owner)) return lookup_attribute(owner, name).where == AttributeLookup::Where::kMissing;
   const int present = PyDict_Contains(owner, name);
   if (present < 0) discard_error();
@@ -123,6 +125,7 @@ bool check_guard(const Guard& guard, const ShapeEnv& env, PyView value, PyView o
     case GuardKind::kDictKeys: return check_dict_keys(guard.object.get(), value);
     case GuardKind::kAbsent: return check_absent(guard.object.get(), value);
     case GuardKind::kCode: return check_code(guard, value);
+    case GuardKind::kRegistrations: return abc_registrations() == guard.number;
     case GuardKind::kSizeRange:
     case GuardKind::kStrideRange:
     case GuardKind::kIntRange: return check_range(guard, env, value, symbols);

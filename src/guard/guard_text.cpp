@@ -164,6 +164,7 @@ std::string actual_text(const Guard& guard, const ShapeEnv& env, PyView value,
       return builtin_length(value) < 0 ? type_of(value) : std::to_string(builtin_length(value));
     case GuardKind::kDictKeys: return dict_keys_text(value);
     case GuardKind::kAbsent: return "present";
+    case GuardKind::kRegistrations: return std::to_string(abc_registrations());
     case GuardKind::kCode:
       return is_python_function(value) ? object_text(function_code(value)) : type_of(value);
     default: return is_exact_array(value) ? actual_array_text(guard, value) : type_of(value);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "cpython/discard_error.h"
 #include "cpython/ndarray.h"
 #include "cpython/objects.h"
@@ -18,6 +19,17 @@ bool same_key(PyView a, PyView b) { return a == b || (a != nullptr && b != nullp
 bool same_source(const Source& a, const Source& b) {
   return a.kind == b.kind && a.parent == b.parent && a.index == b.index && a.name == b.name &&
          same_key(a.key.get(), b.key.get());
+}
+
+// Keys that same_key calls equal hash alike: they have one type, and these two hash by value, without user code.
+uint64_t hash_of(const Source& source) {
+  PyView key = source.key.get();
+  const bool by_value = key && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key));
+  uint64_t hash = hash_bytes(source.name, static_cast<uint64_t>(source.kind));
+  for (const int64_t part :
+       {int64_t{source.parent}, int64_t{source.index}, by_value ? PyObject_Hash(key) : 0})
+    hash = hash_combine(hash, static_cast<uint64_t>(part));
+  return hash;
 }
 
 PyView tuple_item(PyView tuple, int index) noexcept {
@@ -48,7 +60,9 @@ PyView closure_item(PyView function, int index) noexcept {
 PyView attribute(const Source& source, PyView parent) noexcept {
   if (PyModule_CheckExact(parent) && source.name.front() != '_')
     return dict_item(PyModule_GetDict(parent), source.name_object.get());
-  return lookup_attribute(parent, source.name_object.get()).value.get();
+  const AttributeLookup found = lookup_attribute(parent, source.name_object.get());
+  // The same function means something else where it is bound in another way.
+  return static_cast<int>(binding_of(found.where)) == source.index ? found.value.get() : nullptr;
 }
 
 // A module is what `import` calls it; NumPy goes by the name everybody gives it.
@@ -67,7 +81,11 @@ PyView function_part(const Source& source, PyView function) noexcept {
   switch (source.kind) {
     case SourceKind::kGlobalsOf: return function_globals(function);
     case SourceKind::kClosureOf: return closure_item(function, source.index);
-    case SourceKind::kDefaultOf: return tuple_item(PyFunction_GET_DEFAULTS(function), source.index);
+    case SourceKind::kDefaultOf: {
+      PyView defaults = PyFunction_GET_DEFAULTS(function);
+      return defaults ? tuple_item(defaults, static_cast<int>(PyTuple_GET_SIZE(defaults)) + source.index)
+                      : nullptr;
+    }
     case SourceKind::kKwDefaultOf:
       return dict_item(PyFunction_GET_KW_DEFAULTS(function), source.name_object.get());
     case SourceKind::kCodeOf: return function_code(function);
@@ -83,6 +101,10 @@ PyView derived(const Source& source, PyView parent) noexcept {
     case SourceKind::kSelfOf: return PyMethod_Check(parent) ? PyMethod_GET_SELF(parent) : nullptr;
     case SourceKind::kFuncOf: return PyMethod_Check(parent) ? PyMethod_GET_FUNCTION(parent) : nullptr;
     case SourceKind::kTypeOf: return reinterpret_cast<PyObject*>(Py_TYPE(parent));
+    case SourceKind::kMroOf:
+      return PyType_Check(parent) ? reinterpret_cast<PyTypeObject*>(parent)->tp_mro : nullptr;
+    case SourceKind::kClassAttr: return lookup_in_classes(parent, source.name_object.get());
+    case SourceKind::kSuper: return lookup_behind(parent, source.key.get(), source.name_object.get());
     case SourceKind::kContentsOf: return PyCell_Check(parent) ? cell_contents(parent) : nullptr;
     case SourceKind::kBaseOf: return is_exact_array(parent) ? array_fields(parent)->base : nullptr;
     default: return function_part(source, parent);
@@ -92,12 +114,16 @@ PyView derived(const Source& source, PyView parent) noexcept {
 }  // namespace
 
 SourceId SourceTable::add(Source source) {
-  for (size_t i = 0; i < sources_.size(); ++i)
-    if (same_source(sources_[i], source)) return static_cast<SourceId>(i);
+  const uint64_t hash = hash_of(source);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto known = first; known != last; ++known)
+    if (same_source((*this)[known->second], source)) return known->second;
   if (!source.name.empty() && !source.name_object)
     source.name_object = PyRef::steal(PyUnicode_InternFromString(source.name.c_str()));
+  const SourceId id = size();
+  by_hash_.emplace(hash, id);
   sources_.push_back(std::move(source));
-  return static_cast<SourceId>(sources_.size()) - 1;
+  return id;
 }
 
 std::string SourceTable::str(SourceId id) const {
@@ -110,7 +136,10 @@ std::string SourceTable::str(SourceId id) const {
     case SourceKind::kGlobal:
     case SourceKind::kBuiltin: return s.name.empty() ? fmt::format("<argument {}>", s.index) : s.name;
     case SourceKind::kFunction: return s.name.empty() ? "<this function>" : s.name;
-    case SourceKind::kAttr: return parent() + "." + s.name;
+    case SourceKind::kAttr:
+    case SourceKind::kClassAttr: return parent() + "." + s.name;
+    case SourceKind::kSuper: return fmt::format("super({}, {}).{}", type_name(s.key.get()), parent(), s.name);
+    case SourceKind::kMroOf: return parent() + ".__mro__";
     case SourceKind::kItem: return fmt::format("{}[{}]", parent(), s.index);
     case SourceKind::kKey:
       // A global of an inlined function is what its author calls it.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "cpython/py_ref.h"
@@ -21,17 +22,20 @@ enum class SourceKind : uint8_t {
   kBuiltin,   // name in builtins
   kFunction,  // the frame's own function object
   kAttr,      // parent.name, as lookup_attribute finds it: methods, properties, static and class methods come
-              // UNBOUND
+              // UNBOUND; index = the Binding it is found with
   kItem,      // parent[index] of a tuple or list
   kKey,       // parent[key] of a dict; `key` holds the object
-  kGlobalsOf,    // globals dict of parent (a function)
-  kClosureOf,    // contents of cell `index` of parent (a function)
-  kDefaultOf,    // element `index` of parent.__defaults__
+  kGlobalsOf,  // globals dict of parent (a function)
+  kClosureOf,  // contents of cell `index` of parent (a function)
+  kDefaultOf,  // element `index` of parent.__defaults__, counted from the end (-1 is the last), as parameters are
   kKwDefaultOf,  // parent.__kwdefaults__[name]
   kCodeOf,       // parent.__code__
   kSelfOf,       // bound method's __self__
   kFuncOf,       // bound method's __func__
   kTypeOf,       // type(parent)
+  kMroOf,        // parent.__mro__ of a class; a new tuple when bases are assigned
+  kClassAttr,    // name in the classes of parent.__mro__, without the metaclass
+  kSuper,        // super(`key`, parent).name, unbound
   kBaseOf,       // parent.base of an array view (the array whose memory it shares)
   kContentsOf,   // contents of parent, which is a cell
   kObject,       // `key` itself: an object that is fixed because whatever refers to it is guarded by identity
@@ -56,6 +60,7 @@ class SourceTable {
 
  private:
   std::vector<Source> sources_;
+  std::unordered_multimap<uint64_t, SourceId> by_hash_;
 };
 
 }  // namespace suture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import numbers
 import re
 
 import numpy as np
@@ -137,6 +138,15 @@ def twice(x):
     return x, x
 
 
+def by_abstract_class(x, n):
+    return x * n if isinstance(n, numbers.Number) else x - 1
+
+
+def registering():
+    numbers.Number.register(type("Registered", (), {}))
+    return np.ones(3), 2.0
+
+
 ONE_LAMBDA = eval("lambda v: v * 2")
 OTHER_LAMBDA = eval("lambda v: v * 3")
 
@@ -219,6 +229,13 @@ IN_WORDS = [
         "shape",
         "nothing to do when the values are few: it decides what is compiled, and each value has an entry of its own",
         [lambda: (np.ones(6), np.ones(6)), lambda: (np.ones(4), np.ones(4))],
+    ),
+    (
+        by_abstract_class,
+        [lambda: (np.ones(3), 2.0), registering],
+        "registrations",
+        "register classes and import modules before the first call",
+        [registering, lambda: (np.ones(3), 2.0)],
     ),
 ]
 

@@ -163,6 +163,29 @@ TEST_F(GuardKinds, absent) {
   EXPECT_EQ(verdict("1"), "'f.__globals__' now has 'len'. expected it to be absent, actual present");
 }
 
+TEST_F(GuardKinds, absent_of_a_class_looks_as_special_methods_do) {
+  const SourceId type = set.sources.add({.kind = SourceKind::kTypeOf, .parent = x()});
+  add_object(GuardKind::kAbsent, type, eval("'__len__'"));
+  build();
+  EXPECT_EQ(tree.describe(0), "'__len__' not in type(x)");
+  EXPECT_EQ(verdict("1"), "holds");
+  EXPECT_EQ(verdict("type('M', (type,), {'__len__': len})('V', (), {})()"), "holds");
+  EXPECT_EQ(verdict("()"), "'type(x)' now has '__len__'. expected it to be absent, actual present");
+}
+
+TEST_F(GuardKinds, registrations) {
+  Guard guard;
+  guard.kind = GuardKind::kRegistrations;
+  guard.source = x();
+  guard.number = abc_registrations();
+  set.guards.push_back(guard);
+  build();
+  EXPECT_EQ(verdict("1"), "holds");
+  eval("__import__('numbers').Number.register(type('V', (), {}))");
+  EXPECT_THAT(verdict("1"), ::testing::StartsWith(
+                                "classes were registered with abstract base classes since 'x' was asked."));
+}
+
 TEST_F(GuardKinds, code) {
   add_object(GuardKind::kCode, global("g"), eval("g.__code__"));
   build();
