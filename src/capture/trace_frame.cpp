@@ -59,8 +59,11 @@ class FrameTracer {
     auto decoded = state_.decode(function_code(state_.input.function));
     if (!is_value(decoded)) return undecodable(std::move(decoded));
     prepare(std::get<const DecodedCode*>(decoded));
-    if (function().code.flags & kGeneratorFlags)
-      return skip(state_.make_break(BreakReason::kGenerator, {"`" + function().code.qualname + "`"}));
+    if (const CodeView& code = function().code; code.flags & kGeneratorFlags) {
+      // No instruction is looked at: the place is that of the definition.
+      state_.set_place({code.filename, code.qualname, code.first_line, code.first_line});
+      return skip(state_.make_break(BreakReason::kGenerator, {"`" + code.qualname + "`"}));
+    }
     SymbolicInterpreter interpreter(state_, frame_);
     while (true) {
       if (plan_.break_at.contains(frame_.ip)) return finish(FrameEnd::Kind::kBreak, nullptr);

@@ -239,6 +239,20 @@ def test_an_unusable_cache_directory_is_named_in_its_event():
     assert done.stderr.count("/dev/null/x") == 1, "the warning names it once"
 
 
+@pytest.mark.parametrize("limit", [None, 0])
+def test_an_unusable_cache_directory_is_named_once_for_many_compiles(limit, tmp_path):
+    # A directory that is none, and one in which no file may grow.
+    stop = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
+    many = "for n in range(2, 5): assert f(np.arange(float(n), dtype=f'f{n % 2 * 4 + 4}')).shape == (n,)\n"
+    ignore = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    directory = "/dev/full" if limit is None else str(tmp_path / "cache")
+    compiles = "print(sum(frame['compiles'] for frame in _core.status(f)['frames']))"
+    done = run((ignore + stop if limit == 0 else "") + PROGRAM + many + compiles, SUTURE_CACHE_DIR=directory)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "4"
+    assert done.stderr.count(directory) == 1, done.stderr
+
+
 def test_unwritable_trace_directory_warns_once():
     done = run(PROGRAM, SUTURE_TRACE="/proc/no/such/place")
     assert done.returncode == 0 and done.stdout.startswith("1 ")

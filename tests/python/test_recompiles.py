@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import json
 import math
@@ -329,3 +330,14 @@ def test_facts_found_while_lowering_are_guarded(expression):
         ):
             check(f, compiled, (y,), ulp=2, calls=1)
     assert 2 <= frames_compiled(compiled) <= 11
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_fullgraph_names_the_generator_it_refuses(kind):
+    text = f"\n\n{kind} produce(x):\n    yield x\n"
+    names = {}
+    exec(builtins.compile(text, "generators.py", "exec"), names)
+    compiled = suture.compile(names["produce"], fullgraph=True)
+    with pytest.raises(suture.GraphBreak, match=r"^Graph break in user code at generators\.py:3\n"):
+        compiled(np.ones(2))
+    assert frames_compiled(compiled) == 0

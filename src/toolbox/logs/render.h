@@ -25,7 +25,7 @@ struct FrameName {
 struct RenderContext {
   const SourceLine& source_line;
   std::map<int, FrameName> frames;  // by frame id
-  std::map<std::string, int> seen;  // breaks already shown in full: key -> times
+  std::map<std::string, int> seen;  // breaks already shown in full, troubles of the cache: key -> times
   // Frame and compile of recompiles that were shown and whose cost is not known yet, by artifact that showed them.
   std::set<std::pair<int, int>> recompiling, recompiling_verbose;
   // What the newest source of a graph says of its kernels, by compile and kernel: comments for its machine code.

@@ -40,8 +40,12 @@ Text internal_error(const EventRecord& event, RenderContext&) {
                      artifact.empty() ? "" : fmt::format(" Saved: {}", artifact));
 }
 
-// The message names the directory.
-Text cache_trouble(const EventRecord& event, RenderContext&) { return event.str("message"); }
+// The message names the directory. Every compile meets the same trouble: it is told once.
+Text cache_trouble(const EventRecord& event, RenderContext& context) {
+  const std::string message = event.str("message");
+  if (context.seen["cache: " + message]++) return std::nullopt;
+  return message;
+}
 
 Text frame_start(const EventRecord& event, RenderContext& context) {
   int64_t attempt = event.integer("attempt");

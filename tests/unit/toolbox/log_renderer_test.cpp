@@ -200,6 +200,18 @@ TEST(LogRenderer, minus_component_hides_its_warnings) {
   EXPECT_THAT(logs.render(line_of(trouble)), IsEmpty());
 }
 
+TEST(LogRenderer, trouble_with_the_cache_is_told_once_per_reason) {
+  LogRenderer logs(*parse_log_settings(""), seed_source());
+  const auto told = [&](const char* message) {
+    auto trouble =
+        Event(EventId::kCacheTrouble, {}).set("path", std::string("/x")).set("message", std::string(message));
+    return logs.render(line_of(trouble)).size();
+  };
+  EXPECT_EQ(told("/x is full"), 1u);
+  EXPECT_EQ(told("/x is full"), 0u);
+  EXPECT_EQ(told("/x belongs to another user"), 1u);
+}
+
 TEST(LogRenderer, text_of_programs_cannot_steer_the_terminal) {
   Rendered logs("recompiles");
   auto texts = logs(recompile(0, 1, "f\x1b[31m", "0/0: value \x1b]0;title\x07"));
