@@ -6,6 +6,8 @@
 //   inlined like calls. Attributes of frozen modules are constants without guards (known_modules.h).
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "capture/folding.h"
 #include "capture/known_modules.h"
 #include "capture/numpy_calls.h"
@@ -56,7 +58,8 @@ Outcome module_attribute(CaptureState& state, const ValueRef& object, PyView mod
                    fold(state, [&] { return PyRef::steal(PyObject_GetAttrString(module, name.c_str())); }));
     found = lookup_attribute(module, name_object(name).get());
   }
-  if (!found.value) return unsupported(state, object, name);
+  // A module may be given a class of its own, whose methods and properties are bound.
+  if (!found.value || binding_of(found.where) != Binding::kNone) return unsupported(state, object, name);
   const SourceId owner = object->source != kNoSource ? object->source : state.object_source(module);
   const SourceId source = state.source(SourceKind::kAttr, owner, -1, name);
   if (is_known_module(module)) {
@@ -124,14 +127,28 @@ Outcome instance_attribute(CaptureState& state, const ValueRef& object, const st
   return std::make_shared<BoundMethodValue>(value, ValueRef(cls));
 }
 
+// The item that a field of a namedtuple class reads; empty for any other attribute.
+std::optional<size_t> item_of_getter(PyView getter) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(getter)) != module_object("_collections", "_tuplegetter"))
+    return std::nullopt;
+  PyRef parts = PyRef::steal(PyObject_CallMethod(getter, "__reduce__", nullptr));  // (type, (index, doc))
+  PyView made_of = parts && PyTuple_CheckExact(parts.get()) ? PyTuple_GET_ITEM(parts.get(), 1) : nullptr;
+  PyView index = made_of && PyTuple_CheckExact(made_of) ? PyTuple_GET_ITEM(made_of, 0) : nullptr;
+  const size_t item = index ? PyLong_AsSize_t(index) : 0;
+  if (index && !PyErr_Occurred()) return item;
+  discard_error();
+  return std::nullopt;
+}
+
 Outcome namedtuple_attribute(CaptureState& state, const ValueRef& object, const std::string& name) {
   auto& sequence = *as_tuple(object);
-  PyView fields =
-      PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(sequence.type.get())->tp_dict, "_fields");
-  for (Py_ssize_t i = 0; fields && PyTuple_CheckExact(fields) && i < PyTuple_GET_SIZE(fields); ++i)
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, i), name.c_str()) == 0)
-      return state.item(sequence, static_cast<size_t>(i));
-  return unsupported(state, object, name);
+  PyView getter = lookup_in_classes(sequence.type.get(), name_object(name).get());
+  const std::optional<size_t> index = getter ? item_of_getter(getter) : std::nullopt;
+  if (!index || *index >= sequence.items.size()) return unsupported(state, object, name);
+  const SourceId type = object->source == kNoSource ? state.object_source(sequence.type.get())
+                                                    : state.source(SourceKind::kTypeOf, object->source);
+  state.guard_identity(state.source(SourceKind::kClassAttr, type, -1, name), getter);
+  return state.item(sequence, *index);
 }
 
 // Reading a method of a C type runs no code: the break then happens at the call, with its arguments.

@@ -68,12 +68,35 @@ Outcome call_function(CaptureState& state, const ValueRef& callable, const CallA
   return inline_call(state, function, args);
 }
 
+// Where the function is that makes instances of a namedtuple class, as collections.namedtuple wrote it; kNoSource when
+// the class is made in another way. Calls of the class stay calls of it.
+SourceId namedtuple_maker(CaptureState& state, PyView type) {
+  const auto name = [](const char* text) { return PyRef::steal(PyUnicode_InternFromString(text)); };
+  PyView maker = lookup_in_classes(type, name("__new__").get());
+  PyRef function = maker && Py_IS_TYPE(maker, &PyStaticMethod_Type)
+                       ? PyRef::steal(PyObject_GetAttrString(maker, "__func__"))
+                       : PyRef();
+  const bool written_there = function && is_python_function(function.get()) &&
+                             PyDict_GetItemString(function_globals(function.get()), "_tuple_new");
+  if (!written_there || !Py_IS_TYPE(type, &PyType_Type) || !has_tuple_operations(type) ||
+      reinterpret_cast<PyTypeObject*>(type)->tp_init != PyBaseObject_Type.tp_init)
+    return kNoSource;
+  const SourceId owner = state.object_source(type);
+  state.guard_tuple_operations(owner);
+  state.guard_identity(state.source(SourceKind::kClassAttr, owner, -1, "__init__"),
+                       lookup_in_classes(type, name("__init__").get()));
+  const SourceId method = state.source(SourceKind::kClassAttr, owner, -1, "__new__");
+  state.guard_identity(method, maker);
+  return state.source(SourceKind::kAttr, method, -1, "__func__");
+}
+
 // Instances of collections.namedtuple classes are tuples with a type.
 Outcome call_namedtuple(CaptureState& state, PyView type, const CallArguments& args) {
-  PyView dict = reinterpret_cast<PyTypeObject*>(type)->tp_dict;
-  PyView fields = PyDict_GetItemString(dict, "_fields");
-  PyView defaults = PyDict_GetItemString(dict, "_field_defaults");
-  if (!fields || !PyTuple_CheckExact(fields)) return ValueRef();
+  PyView fields = PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(type)->tp_dict, "_fields");
+  const SourceId maker = namedtuple_maker(state, type);
+  if (!fields || !PyTuple_CheckExact(fields) || maker == kNoSource) return ValueRef();
+  PyView defaults = PyFunction_GET_DEFAULTS(fetch(state.guards.sources, maker, state.input));
+  const Py_ssize_t with_default = defaults ? PyTuple_GET_SIZE(defaults) : 0;
   const auto count = static_cast<size_t>(PyTuple_GET_SIZE(fields));
   if (args.positional.size() > count) return ValueRef();
   std::vector<ValueRef> items = args.positional;
@@ -82,10 +105,12 @@ Outcome call_namedtuple(CaptureState& state, PyView type, const CallArguments& a
     PyView field = PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i));
     for (const auto& [name, value] : args.keyword)
       if (PyUnicode_CompareWithASCIIString(field, name.c_str()) == 0) items[i] = value;
-    PyView fallback =
-        defaults && PyDict_CheckExact(defaults) ? PyDict_GetItemWithError(defaults, field) : nullptr;
-    if (!items[i] && fallback && is_plain_immutable(fallback))
-      items[i] = state.constant(PyRef::borrow(fallback));
+    const auto from_end = static_cast<Py_ssize_t>(i) - static_cast<Py_ssize_t>(count);
+    if (!items[i] && -from_end <= with_default) {
+      const SourceId source = state.source(SourceKind::kDefaultOf, maker, static_cast<int>(from_end));
+      SUTURE_CAPTURE(value, state.wrap(PyTuple_GET_ITEM(defaults, with_default + from_end), source));
+      items[i] = std::move(value);
+    }
     if (!items[i]) return ValueRef();
   }
   if (args.positional.size() + args.keyword.size() > count) return ValueRef();

@@ -78,6 +78,13 @@ void CaptureState::guard_constant(SourceId source, PyView object) {
   guard(std::move(g));
 }
 
+void CaptureState::guard_tuple_operations(SourceId source) {
+  Guard g;
+  g.kind = GuardKind::kTupleOperations;
+  g.source = source;
+  guard(std::move(g));
+}
+
 void CaptureState::guard_absent(SourceId owner, const std::string& name) {
   Guard g;
   g.kind = GuardKind::kAbsent;
@@ -340,6 +347,11 @@ Captured<Unit> CaptureState::materialize(const ValueRef& value, std::set<const V
     return make_break(BreakReason::kGraphTooLarge, {fmt::format("{} nested containers", kMostContainers)});
   if (value->kind == ValueKind::kTuple || value->kind == ValueKind::kList || value->kind == ValueKind::kSet) {
     auto& sequence = static_cast<SequenceValue&>(*value);
+    const auto count = static_cast<int64_t>(sequence.items.size());
+    const bool unread = std::ranges::find(sequence.items, nullptr) != sequence.items.end();
+    if (unread && count > kMostItems)  // each item would become a guard
+      return make_break(BreakReason::kGraphTooLarge,
+                        {fmt::format("a {} of {} items", type_name(sequence.object.get()), count)});
     for (size_t i = 0; i < sequence.items.size(); ++i) {
       SUTURE_CAPTURE(child, item(sequence, i));
       SUTURE_CAPTURE_VOID(materialize(child, done));

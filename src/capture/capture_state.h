@@ -67,6 +67,8 @@ struct DecodedCode {
   PyRef constants;
 };
 
+constexpr int64_t kMostItems = 4096;  // of one list or tuple built or read item by item during capture
+
 // An activation of a Python function under capture, as errors and recursion checks see it.
 struct ActiveCall {
   PyView code = nullptr;
@@ -93,6 +95,7 @@ class CaptureState {
   void guard(Guard guard);
   void guard_type(SourceId source, PyView object);  // type(source) is type(object)
   void guard_identity(SourceId source, PyView object);
+  void guard_tuple_operations(SourceId source);  // of a namedtuple class
   void guard_constant(SourceId source, PyView object);
   void guard_absent(SourceId owner,
                     const std::string& name);  // no attribute of a class, no key of a namespace

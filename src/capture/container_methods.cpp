@@ -33,7 +33,7 @@ Items& items_of(const ValueRef& self) { return static_cast<SequenceValue&>(*self
 
 // --- list and tuple ----------------------------------------------------------------------------------------
 Outcome list_append(CaptureState& state, const ValueRef& self, const Items& args) {
-  touch(state, self);
+  SUTURE_CAPTURE_VOID(touch(state, self));
   items_of(self).push_back(args[0]);
   return state.none();
 }
@@ -45,7 +45,7 @@ Outcome list_extend_method(CaptureState& state, const ValueRef& self, const Item
 
 Outcome list_insert(CaptureState& state, const ValueRef& self, const Items& args) {
   SUTURE_CAPTURE(index, constant_int(state, args[0]));
-  touch(state, self);
+  SUTURE_CAPTURE_VOID(touch(state, self));
   Items& items = items_of(self);
   const auto size = static_cast<int64_t>(items.size());
   const int64_t at = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
@@ -62,20 +62,20 @@ Outcome list_pop(CaptureState& state, const ValueRef& self, const Items& args) {
   const auto size = static_cast<int64_t>(items_of(self).size());
   if (at < 0) at += size;
   if (at < 0 || at >= size) return raised(state, "pop index out of range");
-  touch(state, self);
+  SUTURE_CAPTURE_VOID(touch(state, self));
   SUTURE_CAPTURE(item, state.item(static_cast<SequenceValue&>(*self), static_cast<size_t>(at)));
   items_of(self).erase(items_of(self).begin() + at);
   return item;
 }
 
 Outcome list_clear(CaptureState& state, const ValueRef& self, const Items&) {
-  touch(state, self);
+  SUTURE_CAPTURE_VOID(touch(state, self));
   items_of(self).clear();
   return state.none();
 }
 
 Outcome list_reverse(CaptureState& state, const ValueRef& self, const Items&) {
-  touch(state, self);
+  SUTURE_CAPTURE_VOID(touch(state, self));
   std::reverse(items_of(self).begin(), items_of(self).end());
   return state.none();
 }
@@ -110,7 +110,7 @@ Outcome sequence_count(CaptureState& state, const ValueRef& self, const Items& a
 
 Outcome list_remove(CaptureState& state, const ValueRef& self, const Items& args) {
   SUTURE_CAPTURE(index, sequence_find(state, self, args[0], false));
-  touch(state, self);
+  SUTURE_CAPTURE_VOID(touch(state, self));
   items_of(self).erase(items_of(self).begin() + *state.as_int(index)->constant());
   return state.none();
 }
@@ -167,7 +167,7 @@ Outcome dict_copy(CaptureState& state, const ValueRef& self, const Items&) {
 }
 
 Outcome dict_clear(CaptureState& state, const ValueRef& self, const Items&) {
-  touch(state, self);
+  SUTURE_CAPTURE_VOID(touch(state, self));
   while (!as_dict(self)->items.empty()) dict_erase(*as_dict(self), as_dict(self)->items.size() - 1);
   return state.none();
 }

@@ -112,17 +112,18 @@ Outcome constant_item(CaptureState& state, const ValueRef& container, const Valu
 
 }  // namespace
 
-void touch(CaptureState& state, const ValueRef& container) {
-  if (container->source == kNoSource) return;
+Captured<Unit> touch(CaptureState& state, const ValueRef& container) {
+  if (container->source == kNoSource) return Unit{};
   if (auto* dict = as_dict(container)) {
     state.guard_keys(*dict);  // which keys are new, and their order, are facts from now on
     dict->mutated = true;
   } else {
     // Everything is read before the first change: positions in the value and in the object still agree.
-    (void)state.materialize(container);
+    SUTURE_CAPTURE_VOID(state.materialize(container));
   }
   if (auto* list = as_list(container)) list->mutated = true;
   state.mark_mutated(container);
+  return Unit{};
 }
 
 Outcome get_item(CaptureState& state, const ValueRef& container, const ValueRef& index) {
@@ -152,7 +153,7 @@ Captured<Unit> assign_slice(CaptureState& state, const ValueRef& container, cons
   Py_ssize_t start = 0, stop = 0, step = 0;
   if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) return raises(state);
   PySlice_AdjustIndices(static_cast<Py_ssize_t>(list.items.size()), &start, &stop, step);
-  touch(state, container);
+  SUTURE_CAPTURE_VOID(touch(state, container));
   if (step != 1) {
     if (items.size() != positions.size()) return would_raise(state, "Extended slice of another length");
     for (size_t i = 0; i < items.size(); ++i) list.items[positions[i]] = items[i];
@@ -177,13 +178,13 @@ Captured<Unit> set_item(CaptureState& state, const ValueRef& container, const Va
   if (auto* list = as_list(container)) {
     if (index->kind == ValueKind::kSlice) return assign_slice(state, container, index, value);
     SUTURE_CAPTURE(at, position(state, index, list->items.size()));
-    touch(state, container);
+    SUTURE_CAPTURE_VOID(touch(state, container));
     list->items[at] = value;
     return Unit{};
   }
   if (auto* dict = as_dict(container)) {
     SUTURE_CAPTURE(key, hashable_key(state, index));
-    touch(state, container);
+    SUTURE_CAPTURE_VOID(touch(state, container));
     return dict_store(state, *dict, key.get(), value);
   }
   if (as_instance(container)) {
@@ -207,7 +208,7 @@ Captured<Unit> delete_item(CaptureState& state, const ValueRef& container, const
       SUTURE_CAPTURE(at, position(state, index, list->items.size()));
       positions.push_back(at);
     }
-    touch(state, container);
+    SUTURE_CAPTURE_VOID(touch(state, container));
     std::sort(positions.rbegin(), positions.rend());
     for (size_t at : positions) list->items.erase(list->items.begin() + static_cast<long>(at));
     return Unit{};
@@ -216,7 +217,7 @@ Captured<Unit> delete_item(CaptureState& state, const ValueRef& container, const
     SUTURE_CAPTURE(key, hashable_key(state, index));
     SUTURE_CAPTURE(at, find_key(state, *dict, key.get()));
     if (at == std::string::npos) return would_raise(state, "KeyError: " + short_repr(key.get()));
-    touch(state, container);
+    SUTURE_CAPTURE_VOID(touch(state, container));
     dict_erase(*dict, at);
     return Unit{};
   }
@@ -253,7 +254,7 @@ Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const Value
   auto* from = as_dict(other);
   if (!target || !from) return state.unknown_break(other);
   SUTURE_CAPTURE_VOID(state.materialize(other));
-  touch(state, into);
+  SUTURE_CAPTURE_VOID(touch(state, into));
   for (const auto& [key, value] : from->items) {
     if (refuse_duplicates) {
       SUTURE_CAPTURE(at, find_key(state, *target, key.get()));
@@ -266,7 +267,7 @@ Captured<Unit> dict_merge(CaptureState& state, const ValueRef& into, const Value
 }
 
 Captured<Unit> list_extend(CaptureState& state, const ValueRef& list, const ValueRef& iterable) {
-  touch(state, list);
+  SUTURE_CAPTURE_VOID(touch(state, list));
   // Sequences are read as a whole first; what any other iterable gives is in the list before it is asked again,
   // and it may be asked for items of this list.
   if (as_tuple_or_list(iterable)) {

@@ -45,10 +45,11 @@ Captured<Unit> list_extend(CaptureState& state, const ValueRef& list, const Valu
 bool has_builtin_method(const ValueRef& self, const std::string& name);
 Outcome call_builtin_method(CaptureState& state, const ValueRef& self, const std::string& name,
                             const CallArguments& args);
-void touch(CaptureState& state, const ValueRef& container);  // remembers a write to an existing container
+// Before the first write to an existing container: what it holds is read, and the write remembered. A break for a list
+// that is too long to be read item by item.
+Captured<Unit> touch(CaptureState& state, const ValueRef& container);
 
 // --- iteration (iteration.cpp) ---
-constexpr int64_t kMostItems = 4096;  // of one list or tuple built during capture
 Outcome make_iterator(CaptureState& state, const ValueRef& iterable);
 Outcome make_reversed(CaptureState& state, const ValueRef& iterable);  // null value: left to Python
 Outcome next_item(CaptureState& state, IteratorValue& iterator);       // null value: exhausted

@@ -170,7 +170,6 @@ Outcome weak_binary_op(CaptureState& state, BinaryOperator op, const ValueRef& l
 Outcome repeat(CaptureState& state, const SequenceValue& sequence, const ValueRef& count) {
   PyRef number = state.force_constant(count);
   if (!number || !PyLong_Check(number.get())) return state.unknown_break(count);
-  constexpr long long kMostItems = 4096;
   int overflow = 0;
   const long long times = std::max(0LL, PyLong_AsLongLongAndOverflow(number.get(), &overflow));
   const auto items_each = static_cast<long long>(sequence.items.size());
@@ -512,6 +511,17 @@ Captured<bool> instance_truth(CaptureState& state, const ValueRef& value) {
   return truth(state, length);
 }
 
+// A class is true unless its metaclass says otherwise.
+Captured<bool> class_truth(CaptureState& state, const ValueRef& value, PyView cls) {
+  PyView metaclass = reinterpret_cast<PyObject*>(Py_TYPE(cls));
+  for (const char* name : {"__bool__", "__len__"}) {
+    PyRef key = PyRef::steal(PyUnicode_InternFromString(name));
+    if (lookup_in_classes(metaclass, key.get())) return state.unknown_break(value);
+    if (!Py_IS_TYPE(cls, &PyType_Type)) state.guard_absent(state.object_source(metaclass), name);
+  }
+  return true;
+}
+
 }  // namespace
 
 Captured<bool> truth(CaptureState& state, const ValueRef& value) {
@@ -537,7 +547,8 @@ Captured<bool> truth(CaptureState& state, const ValueRef& value) {
     default: return state.unknown_break(value);
   }
   PyView o = as_constant(value)->object.get();
-  if (PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return true;
+  if (PyType_Check(o)) return class_truth(state, value, o);
+  if (PyModule_CheckExact(o) || PyCFunction_Check(o)) return true;
   if (!is_plain_immutable(o) && !PyAnySet_CheckExact(o) && !is_numpy_callable(o))
     return state.unknown_break(value);
   return ask_python(state, [&] { return PyObject_IsTrue(o); });

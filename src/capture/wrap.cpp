@@ -49,6 +49,7 @@ bool has_plain_keys(PyView dict) {
 bool is_namedtuple(PyView object) {
   PyTypeObject* type = Py_TYPE(object);
   if (!PyTuple_Check(object) || type->tp_base != &PyTuple_Type || !type->tp_dict) return false;
+  if (!has_tuple_operations(reinterpret_cast<PyObject*>(type))) return false;
   PyView fields = PyDict_GetItemString(type->tp_dict, "_fields");
   return fields && PyTuple_CheckExact(fields) && PyTuple_GET_SIZE(fields) == PyTuple_GET_SIZE(object);
 }
@@ -216,8 +217,10 @@ Outcome CaptureState::wrap_container(PyView o, SourceId source) {
   auto sequence = std::make_shared<SequenceValue>(PyList_Check(o) ? ValueKind::kList : ValueKind::kTuple,
                                                   std::vector<ValueRef>(static_cast<size_t>(size)), source);
   sequence->object = PyRef::borrow(o);
-  if (PyTuple_Check(o) && !PyTuple_CheckExact(o))
+  if (PyTuple_Check(o) && !PyTuple_CheckExact(o)) {
+    guard_tuple_operations(this->source(SourceKind::kTypeOf, source));
     sequence->type = PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  }
   return ValueRef(std::move(sequence));
 }
 

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <structmember.h>
 
+#include <cstring>
+
 #include "cpython/discard_error.h"
 
 namespace suture {
@@ -270,6 +272,23 @@ bool has_plain_class(PyView object) noexcept {
                          has_generic_getattribute(type);
   PyView name = names().class_;
   return asks_type && _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
+}
+
+// A method of a class written in Python replaces the slot that is inherited otherwise. sq_item is no witness: every
+// subclass of tuple has one that looks __getitem__ up, and mp_subscript tells whether that is tuple's.
+bool has_tuple_operations(PyView object) noexcept {
+  static constexpr PyNumberMethods kNoNumber = {};
+  auto* type = reinterpret_cast<PyTypeObject*>(object);
+  const PyTypeObject& base = PyTuple_Type;
+  if (!PyType_IsSubtype(type, &PyTuple_Type) || !type->tp_as_number) return false;
+  const PySequenceMethods &own = *type->tp_as_sequence, &inherited = *base.tp_as_sequence;
+  const bool is_sequence = own.sq_length == inherited.sq_length && own.sq_concat == inherited.sq_concat &&
+                           own.sq_repeat == inherited.sq_repeat && own.sq_contains == inherited.sq_contains &&
+                           !own.sq_ass_item && !own.sq_inplace_concat && !own.sq_inplace_repeat;
+  return is_sequence && type->tp_iter == base.tp_iter && type->tp_richcompare == base.tp_richcompare &&
+         type->tp_hash == base.tp_hash && !type->tp_call && type->tp_getattro == base.tp_getattro &&
+         std::memcmp(type->tp_as_mapping, base.tp_as_mapping, sizeof(PyMappingMethods)) == 0 &&
+         std::memcmp(type->tp_as_number, &kNoNumber, sizeof kNoNumber) == 0;
 }
 
 int64_t abc_registrations() noexcept {

@@ -36,6 +36,8 @@ PyView lookup_in_classes(PyView type, PyView name) noexcept;
 PyView lookup_behind(PyView self, PyView type, PyView name) noexcept;
 // x.__class__ is type(x) for every x of `type`. False for mocks and proxies, which name another class.
 bool has_plain_class(PyView type) noexcept;
+// Instances of a class derived from tuple compare, iterate, index and add as tuples do, and have attributes as objects do.
+bool has_tuple_operations(PyView type) noexcept;
 // Counts the classes registered with abstract base classes (abc.get_cache_token()); their answers hold until it grows.
 int64_t abc_registrations() noexcept;
 

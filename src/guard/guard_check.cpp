@@ -125,6 +125,7 @@ bool check_guard(const Guard& guard, const ShapeEnv& env, PyView value, PyView o
     case GuardKind::kDictKeys: return check_dict_keys(guard.object.get(), value);
     case GuardKind::kAbsent: return check_absent(guard.object.get(), value);
     case GuardKind::kCode: return check_code(guard, value);
+    case GuardKind::kTupleOperations: return PyType_Check(value) && has_tuple_operations(value);
     case GuardKind::kRegistrations: return abc_registrations() == guard.number;
     case GuardKind::kSizeRange:
     case GuardKind::kStrideRange:

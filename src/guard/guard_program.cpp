@@ -148,7 +148,7 @@ struct GuardProgram::Builder {
   void add_module(PyView module) {
     if (std::ranges::find(modules, module) != modules.end()) return;
     modules.push_back(module);
-    ModuleAttributes wanted{PyModule_GetDict(module), {}};
+    ModuleAttributes wanted{module, {}};
     for (const Guard& guard : set.guards)
       if (module_of(set, guard) == module)
         wanted.expected.emplace_back(set.sources[guard.source].name_object.get(), guard.object.get());
@@ -193,10 +193,12 @@ bool GuardProgram::array_matches(const ArrayFactsWanted& wanted, PyObject* value
 }
 
 bool GuardProgram::module_matches(const ModuleAttributes& wanted) noexcept {
-  const uint64_t version = dict_version(wanted.dict);
+  if (!PyModule_CheckExact(wanted.module)) return false;  // it was given another class
+  PyView dict = PyModule_GetDict(wanted.module);
+  const uint64_t version = dict_version(dict);
   if (version != 0 && version == wanted.version) return true;
   for (const auto& [name, object] : wanted.expected) {
-    if (PyDict_GetItemWithError(wanted.dict, name) == object) continue;
+    if (PyDict_GetItemWithError(dict, name) == object) continue;
     discard_error();
     return false;
   }

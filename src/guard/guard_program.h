@@ -65,7 +65,7 @@ class GuardProgram {
     std::vector<AxisValue> sizes, strides;
   };
   struct ModuleAttributes {
-    PyObject* dict;                                         // borrowed from a module that the set holds
+    PyObject* module;                                       // borrowed: the set holds it
     std::vector<std::pair<PyObject*, PyObject*>> expected;  // name, object
     mutable uint64_t version = 0;  // of the dict when all were seen to be there; 0: not seen yet
   };

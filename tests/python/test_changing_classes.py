@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import functools
 import numbers
+import types
 import typing
 import weakref
 from unittest import mock
@@ -322,6 +324,115 @@ def test_assignment_goes_through_a_hook_that_came_later():
 
     follows(f, (X, Hooked()), putting(Hooked, "__setattr__", tenfold), frames=3)
     follows(f, (X, Described()), putting(Described, "k", Tenfold()), frames=4)
+
+
+# --- classes and modules -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["__bool__", "__len__"])
+def test_a_metaclass_decides_about_the_truth_of_its_classes(name):
+    class Meta(type):
+        pass
+
+    class V(metaclass=Meta):
+        pass
+
+    falsy = type("Falsy", (type,), {name: lambda cls: 0 == 1})
+    follows(truth, (X, falsy("W", (), {})), frames=2)
+    follows(truth, (X, V), putting(Meta, name, lambda cls: 0 == 1), frames=3)
+
+
+def test_instances_do_not_have_the_operators_of_their_metaclass():
+    class Meta(type):
+        def __bool__(cls):
+            return False
+
+    class V(metaclass=Meta):
+        pass
+
+    follows(truth, (X, V()), frames=1)
+
+
+def test_a_module_is_given_a_class_with_properties():
+    module = types.ModuleType("module")
+    module.gain, module.bias = 3, None
+
+    class Computed(types.ModuleType):
+        @property
+        def gain(self):
+            return 8
+
+        @property
+        def bias(self):
+            return 1
+
+    def f(x):
+        return x * module.gain
+
+    def g(x):
+        return x if module.bias is None else -x
+
+    compiled = suture.compile(g)
+    check(g, compiled, (X,))
+    follows(f, (X,), putting(module, "__class__", Computed), frames=3)
+    check(g, compiled, (X,))
+    assert frames_compiled(compiled) == 2
+
+
+# --- namedtuples -------------------------------------------------------------------------------------------
+def make_pair():
+    return collections.namedtuple("Pair", ["a", "b"], defaults=[4])
+
+
+# what the class gets, an expression that asks for it
+OPERATORS = {
+    "__len__": (lambda self: 9, "len(p)"),
+    "__getitem__": (lambda self, i: 9, "p[0]"),
+    "__iter__": (lambda self: iter([70, 80]), "sum([v for v in p])"),
+    "__bool__": (lambda self: False, "(2 if p else 3)"),
+    "__eq__": (lambda self, other: False, "(2 if p == (3, 4) else 3)"),
+    "__contains__": (lambda self, item: False, "(2 if 3 in p else 3)"),
+    "__add__": (lambda self, other: (100,), "sum(p + (1,))"),
+    "__mul__": (lambda self, count: (100,), "sum(p * 2)"),
+    "a": (property(lambda self: 77), "p.a"),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_namedtuple_class_gets_an_operator_of_its_own(name):
+    function, expression = OPERATORS[name]
+    Pair, Other = make_pair(), make_pair()
+    setattr(Other, name, function)
+    names = {}
+    exec(f"def f(x, p):\n    return x * {expression}", names)
+    f = names["f"]
+    compiled = suture.compile(f)
+    check(f, compiled, (X, Other(3)))
+    follows(f, (X, Pair(3)), putting(Pair, name, function), frames=4 if name == "__iter__" else 3)
+    assert f(X, Pair(3)).tolist() != f(X, make_pair()(3)).tolist()
+    assert frames_compiled(compiled) == (3 if name == "__iter__" else 2)
+
+
+def test_unpacking_a_namedtuple_asks_its_class():
+    Pair = make_pair()
+
+    def f(x, p):
+        a, b = p
+        return x * a + b
+
+    follows(f, (X, Pair(3)), putting(Pair, "__iter__", lambda self: iter([70, 80])), frames=3)
+
+
+def test_a_namedtuple_class_makes_its_instances_in_another_way():
+    Pair = make_pair()
+
+    def f(x):
+        p = Pair(5)
+        return x * p.a + p.b
+
+    changes = [
+        putting(Pair.__new__, "__defaults__", (9,)),
+        putting(Pair, "__new__", lambda cls, a: tuple.__new__(cls, (100, a))),
+    ]
+    follows(f, (X,), *changes, frames=4)
 
 
 # --- functions ---------------------------------------------------------------------------------------------

@@ -293,3 +293,42 @@ def test_containers_that_hold_themselves():
                 held = [v is items or v is table for v in items], [v is items or v is table for v in table.values()]
                 outcomes.append((repr(result), held))
             assert outcomes[0] == outcomes[1], f.__name__
+
+
+def write_item(x, items):
+    items[5] = 3
+    return x * items[5]
+
+
+def write_slice(x, items):
+    items[5:7] = [3, 4]
+    return x * items[5]
+
+
+def append(x, items):
+    items.append(3)
+    return x * items[-1]
+
+
+def write_own(x, items):
+    items = [0] * len(items)
+    items[5] = 3
+    items.append(4)
+    return x * items[5] * items[-1]
+
+
+@pytest.mark.parametrize("function", [write_item, write_slice, append, write_own])
+@pytest.mark.parametrize("length", [4096, 1_000_000])
+def test_writing_to_a_list_makes_guards_of_few_items(function, length):
+    compiled = suture.compile(function)
+    x = np.ones(3)
+    expected_items, items = list(range(length)), list(range(length))
+    expected = function(x, expected_items)
+    np.testing.assert_array_equal(compiled(x, items), expected)
+    assert items == expected_items
+    guards = [len(entry["guards"]) for frame in compiled.status()["frames"] for entry in frame["entries"]]
+    assert max(guards) <= 4096 + 20
+    if length > 4096:
+        assert max(guards) < 20
+        assert compiled.status()["graph_break_count"] > 0
+    assert frames_compiled(compiled) > 0

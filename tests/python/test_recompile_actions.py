@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import numbers
 import re
@@ -147,6 +148,10 @@ def registering():
     return np.ones(3), 2.0
 
 
+def by_truth(x, p):
+    return x * 2 if p else x * 3
+
+
 ONE_LAMBDA = eval("lambda v: v * 2")
 OTHER_LAMBDA = eval("lambda v: v * 3")
 
@@ -259,9 +264,27 @@ def test_every_guard_kind_has_an_action_that_some_test_applies():
         "int_range",  # test_ints_beyond_64_bits_are_told_to_stay_within
         "stride_range",  # its action is that of `stride`
         "not_plain",  # nothing to do
+        "tuple_operations",  # test_a_namedtuple_class_is_given_its_methods_before_the_first_call
     }
     covered = {case[2] for case in CASES} | {case[2] for case in IN_WORDS}
     assert covered | elsewhere == {name for name, *_ in _core.guard_table()}
+
+
+def test_a_namedtuple_class_is_given_its_methods_before_the_first_call():
+    pair = collections.namedtuple("Pair", ["a", "b"])(1, 2)
+    calls = [lambda: (np.ones(3), pair), lambda: (np.zeros(3), pair)]
+
+    def changing():
+        type(pair).__bool__ = lambda self: False
+        return np.ones(3), pair
+
+    events, before = recompiles(by_truth, calls)
+    assert events == [] and before == 1
+    events, before = recompiles(by_truth, [calls[0], changing])
+    assert [event["kinds"] for event in events] == [["tuple_operations"]] and before == 3  # Python is asked
+    assert events[0]["actions"] == ["give the class its methods before the first call"]
+    events, after = recompiles(by_truth, calls)
+    assert events == [] and after == 2
 
 
 def test_ints_beyond_64_bits_are_told_to_stay_within():
