@@ -52,10 +52,14 @@ def compile(
 
     fullgraph  a graph break is an error (suture.GraphBreak) instead of a detour through the interpreter
     dynamic    None: sizes and ints that change become symbols; True: all are symbols at once; False: never
-    backend    "native" (default), "eager", "lowered_eager", a registered name, or a callable(graph, example_inputs)
+    backend    "native" (default), "eager", "lowered_eager", a registered name, or a callable(graph, example_inputs);
+               "lowered_eager" (for tests of Suture) gives no floating-point warnings and errors
     numerics   "exact" (default): NumPy's own values; "fast": sums may be reassociated
     options    options of suture.config for this function only
     disable    return the function as it is
+
+    The result is a callable, not a Python function: as through functools.partial, the caller keeps the arguments alive until
+    the call returns, also those that the function binds anew or deletes before.
 
     Raises TypeError and ValueError for settings that do not exist or cannot be so; both name what is allowed.
     """

@@ -26,7 +26,11 @@ def eager(graph: Graph, example_inputs: list[Any]) -> Callable[..., tuple[Any, .
 
 
 def lowered_eager(graph: Graph, example_inputs: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """The lowered graph under the reference interpreter: slow and obvious."""
+    """The lowered graph under the reference interpreter: slow and obvious.
+
+    Values, dtypes, shapes and strides are those of the kernels. It looks at values only: no floating-point warnings and errors
+    (`1 / np.zeros(2)` is silent), and results own their memory where NumPy gives a view of a temporary (`np.linspace`).
+    """
     return graph.interpreter()
 
 

@@ -1,6 +1,7 @@
 // class suture.Graph: what a backend receives.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -15,9 +16,12 @@
 namespace suture {
 namespace {
 
+using InputBindings = std::vector<NativeGraph::InputBinding>;
+
 struct GraphObject {
   Graph graph;
-  nb::object forward;  // made at first use
+  nb::object forward;      // made at first use
+  InputBindings bindings;  // of its symbols to the inputs
 };
 
 nb::dict describe_node(const Graph& graph, const Node& node) {
@@ -45,12 +49,7 @@ nb::list names_of(const Graph& graph, const std::vector<NodeId>& ids) {
 
 nb::object forward(GraphObject& self) {
   if (!self.forward.is_valid()) {
-    // Outside a frame every symbol is read from the placeholders; the rest become parameters of forward.
-    const NumpySource source = to_numpy_source(self.graph);
-    std::vector<NativeGraph::InputBinding> bindings;
-    int next = static_cast<int>(self.graph.placeholders.size());
-    for (SymbolId symbol : source.symbol_parameters) bindings.push_back({symbol, next++, -1, false});
-    PyRef replay = value_or_raise(make_replay(self.graph, {}, bindings, nullptr));
+    PyRef replay = value_or_raise(make_replay(self.graph, {}, self.bindings, nullptr));
     self.forward = nb::steal<nb::object>(replay.release());
   }
   return self.forward;
@@ -131,9 +130,21 @@ nb::object output_object(const TensorType& type, const InterpretedOutput& output
   return nb::steal<nb::object>(array.release());
 }
 
+// The value of a symbol that no placeholder carries in its shape or strides.
+int64_t symbol_value(const NativeGraph::InputBinding& binding, const nb::args& inputs) {
+  if (binding.input < 0 || static_cast<size_t>(binding.input) >= inputs.size())
+    throw nb::type_error("too few inputs");
+  nb::object input = inputs[static_cast<size_t>(binding.input)];
+  if (binding.axis < 0) return nb::cast<int64_t>(input);
+  const auto facts = is_any_ndarray(input.ptr()) ? array_facts(input.ptr()) : ArrayFacts{};
+  if (!facts.dtype || facts.ndim <= binding.axis)
+    throw nb::type_error("an input that carries a size is no array of that many axes");
+  return binding.stride ? facts.strides[binding.axis] / itemsize(*facts.dtype) : facts.shape[binding.axis];
+}
+
 struct Interpreter {
   Graph graph;  // lowered
-  std::vector<NativeGraph::InputBinding> bindings;
+  InputBindings bindings;
 
   nb::tuple operator()(const nb::args& inputs) const {
     if (inputs.size() < graph.placeholders.size()) throw nb::type_error("too few inputs");
@@ -152,11 +163,10 @@ struct Interpreter {
           symbols[static_cast<size_t>(*symbol)] = storage[i].view.strides[axis] / itemsize(type.dtype);
       views.push_back(storage[i].view);
     }
-    const NumpySource source = to_numpy_source(graph);
-    for (size_t k = 0; k < source.symbol_parameters.size(); ++k) {
-      if (storage.size() + k >= inputs.size()) throw nb::type_error("too few inputs");
-      nb::object value = inputs[storage.size() + k];
-      symbols[static_cast<size_t>(source.symbol_parameters[k])] = nb::cast<int64_t>(value);
+    for (SymbolId symbol : to_numpy_source(graph).symbol_parameters) {
+      const auto binding = std::ranges::find(bindings, symbol, &NativeGraph::InputBinding::symbol);
+      if (binding == bindings.end()) throw nb::type_error("a symbol of the graph has no input");
+      symbols[static_cast<size_t>(symbol)] = symbol_value(*binding, inputs);
     }
     std::vector<InterpretedOutput> outputs = value_or_raise(interpret(graph, views, symbols));
     nb::list result;
@@ -166,21 +176,38 @@ struct Interpreter {
   }
 };
 
+// A graph's forward holds the globals of the user's module, and these may hold the graph.
+int graph_traverse(PyObject* object, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(object));
+  if (nb::inst_ready(object)) Py_VISIT(nb::inst_ptr<GraphObject>(object)->forward.ptr());
+  return 0;
+}
+
+int graph_clear(PyObject* object) {
+  if (nb::inst_ready(object)) nb::inst_ptr<GraphObject>(object)->forward.reset();
+  return 0;
+}
+
+PyType_Slot graph_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(graph_traverse)},
+                             {Py_tp_clear, reinterpret_cast<void*>(graph_clear)},
+                             {0, nullptr}};
+
 }  // namespace
 
-Result<PyRef> make_graph_object(const Graph& graph, PyRef forward) {
-  nb::object object = nb::cast(GraphObject{graph, nb::steal<nb::object>(forward.release())});
+Result<PyRef> make_graph_object(const Graph& graph, PyRef forward, InputBindings bindings) {
+  nb::object object =
+      nb::cast(GraphObject{graph, nb::steal<nb::object>(forward.release()), std::move(bindings)});
   return PyRef::steal(object.release().ptr());
 }
 
-Result<PyRef> make_interpreter(const Graph&, const Graph& lowered) {
-  nb::object object = nb::cast(Interpreter{lowered, {}});
+Result<PyRef> make_interpreter(const Graph& lowered, InputBindings bindings) {
+  nb::object object = nb::cast(Interpreter{lowered, std::move(bindings)});
   return PyRef::steal(object.release().ptr());
 }
 
 void bind_graph(nb::module_& module) {
   nb::class_<Interpreter>(module, "Interpreter").def("__call__", &Interpreter::operator());
-  nb::class_<GraphObject>(module, "Graph")
+  nb::class_<GraphObject>(module, "Graph", nb::type_slots(graph_slots))
       .def_prop_ro("name", [](const GraphObject& self) { return text(self.graph.name); })
       .def_prop_ro("nodes",
                    [](const GraphObject& self) {
@@ -199,7 +226,8 @@ void bind_graph(nb::module_& module) {
       .def("forward", &forward)
       .def("eval", [](GraphObject& self, nb::args inputs) { return forward(self)(*inputs); })
       .def("lowered", [](const GraphObject& self) { return text(to_text(lowered(self.graph))); })
-      .def("interpreter", [](const GraphObject& self) { return Interpreter{lowered(self.graph), {}}; })
+      .def("interpreter",
+           [](const GraphObject& self) { return Interpreter{lowered(self.graph), self.bindings}; })
       .def("__repr__", [](const GraphObject& self) {
         return text("<suture.Graph " + self.graph.name + ": " + std::to_string(self.graph.op_count()) +
                     " ops>");

@@ -9,9 +9,11 @@
 #include <climits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "cpython/code_object.h"
 #include "cpython/discard_error.h"
+#include "cpython/interpreter_end.h"
 #include "cpython/jit_callable.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
@@ -243,6 +245,17 @@ void bind_toolchain(nb::module_& module) {
   });
 }
 
+// Types, interned names and NumPy's table are one per process.
+void refuse_second_interpreter() {
+  static PyInterpreterState* owner = nullptr;
+  if (owner == nullptr) owner = PyInterpreterState_Get();
+  if (owner == PyInterpreterState_Get()) return;
+  throw std::runtime_error(
+      "suture works in one interpreter of a process, and another one has loaded it; NumPy has the same "
+      "limit. "
+      "Use it in that interpreter (threads are fine), or in processes of their own (multiprocessing)");
+}
+
 int numpy_minor() {
   nb::object version = nb::module_::import_("numpy").attr("__version__");
   const std::string text = nb::cast<std::string>(version);
@@ -255,7 +268,9 @@ int numpy_minor() {
 
 NB_MODULE(_core, module) {
   using namespace suture;
+  refuse_second_interpreter();
   value_or_raise(import_numpy());
+  value_or_raise(watch_for_interpreter_end());
   value_or_raise(register_jit_callable_type(module.ptr()));
   value_or_raise(register_compiled_graph_type(module.ptr()));
   compiler().hooks.make_graph_object = &make_graph_object;

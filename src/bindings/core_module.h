@@ -31,8 +31,9 @@ void bind_graph(nb::module_& module);   // class Graph
 void bind_status(nb::module_& module);  // status, explain_records
 void bind_tables(nb::module_& module);  // option, event, break, guard, op tables
 
-Result<PyRef> make_graph_object(const Graph& graph, PyRef forward);
-Result<PyRef> make_interpreter(const Graph& captured, const Graph& lowered);
+Result<PyRef> make_graph_object(const Graph& graph, PyRef forward,
+                                std::vector<NativeGraph::InputBinding> bindings);
+Result<PyRef> make_interpreter(const Graph& lowered, std::vector<NativeGraph::InputBinding> bindings);
 
 inline nb::str text(const std::string& s) {
   return nb::steal<nb::str>(

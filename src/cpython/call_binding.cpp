@@ -79,7 +79,7 @@ ParameterLayout ParameterLayout::of(PyView function) noexcept {
 }
 
 BoundArguments::~BoundArguments() {
-  for (int i = 0; i < count_; ++i) Py_XDECREF(slots_[i]);
+  for (int i = 0; i < count_; ++i) let_go(slots_[i]);
 }
 
 bool BoundArguments::bind(PyView function, const ParameterLayout& layout, PyObject* const* arguments,

@@ -41,10 +41,8 @@ const ParameterLayout& current_layout(JitCallableObject* self) noexcept {
 }
 
 PyObject* call_bound(JitCallableObject* self, std::span<PyObject* const> bound) {
-  if (Py_EnterRecursiveCall("")) return nullptr;
-  PyObject* result = self->state->on_call(self->function, bound);
-  Py_LeaveRecursiveCall();
-  return result;
+  // No level of recursion is counted here: whatever calls on is Python code, and counts its own frame.
+  return self->state->on_call(self->function, bound);
 }
 
 PyObject* bind_and_call(JitCallableObject* self, const ParameterLayout& layout, PyObject* const* arguments,

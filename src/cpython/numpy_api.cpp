@@ -348,6 +348,7 @@ RaisingErrorState::RaisingErrorState(Conditions conditions) noexcept {
 
 RaisingErrorState::~RaisingErrorState() {
   if (token_ == nullptr) return;
+  stop_if_interpreter_is_gone();
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   if (PyContextVar_Reset(imports.error_variable, token_) < 0) discard_error();

@@ -3,11 +3,29 @@
 
 #include <Python.h>
 
+#include <atomic>
 #include <utility>
 
 namespace suture {
 
 using PyView = PyObject*;  // borrowed
+
+// True from the moment the interpreter starts to end (interpreter_end.h).
+inline std::atomic<bool> interpreter_ends{false};
+void stop_thread_without_lock() noexcept;  // does not return in a thread that lost the interpreter's lock for good
+
+// First in every destructor that uses Python and may run while a stack is unwound.
+inline void stop_if_interpreter_is_gone() noexcept {
+  if (interpreter_ends.load(std::memory_order_relaxed)) [[unlikely]]
+    stop_thread_without_lock();
+}
+
+// Lets go of an owned reference.
+inline void let_go(PyObject* object) noexcept {
+  if (object == nullptr) return;
+  stop_if_interpreter_is_gone();
+  Py_DECREF(object);
+}
 
 class PyRef {
  public:
@@ -23,7 +41,7 @@ class PyRef {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~PyRef() { Py_XDECREF(object_); }
+  ~PyRef() { let_go(object_); }
 
   PyObject* get() const { return object_; }
   PyObject* release() { return std::exchange(object_, nullptr); }

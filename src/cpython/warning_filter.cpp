@@ -33,9 +33,15 @@ void take_filter(PyView filters, PyView filter) noexcept {
 }  // namespace
 
 RaisingWarnings::RaisingWarnings() noexcept { filter_ = put_filter("error", filters_); }
-RaisingWarnings::~RaisingWarnings() { take_filter(filters_.get(), filter_.get()); }
+RaisingWarnings::~RaisingWarnings() {
+  stop_if_interpreter_is_gone();
+  take_filter(filters_.get(), filter_.get());
+}
 
 IgnoredWarnings::IgnoredWarnings() noexcept { filter_ = put_filter("ignore", filters_); }
-IgnoredWarnings::~IgnoredWarnings() { take_filter(filters_.get(), filter_.get()); }
+IgnoredWarnings::~IgnoredWarnings() {
+  stop_if_interpreter_is_gone();
+  take_filter(filters_.get(), filter_.get());
+}
 
 }  // namespace suture

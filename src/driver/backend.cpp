@@ -174,7 +174,8 @@ Result<PyRef> make_foreign(const Capture& capture, PyRef callable) {
 
 Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, PyRef replay,
                               Compiler& compiler, CompileContext& ctx) {
-  SUTURE_TRY(graph, compiler.hooks.make_graph_object(capture.graph, std::move(replay)));
+  SUTURE_TRY(graph,
+             compiler.hooks.make_graph_object(capture.graph, std::move(replay), input_bindings(capture)));
   SUTURE_TRY(examples, example_inputs(capture, input));
   PyRef callable = PyRef::steal(
       PyObject_CallFunctionObjArgs(ctx.frame.backend_callable.get(), graph.get(), examples.get(), nullptr));
@@ -222,7 +223,7 @@ Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler&
   if (ctx.frame.backend == "eager") return make_foreign(capture, std::move(replay));
   if (ctx.frame.backend == "lowered_eager") {
     SUTURE_TRY(lowered, lower_captured(capture, compiler, ctx));
-    SUTURE_TRY(callable, compiler.hooks.make_interpreter(capture.graph, lowered));
+    SUTURE_TRY(callable, compiler.hooks.make_interpreter(lowered, input_bindings(capture)));
     return make_foreign(capture, std::move(callable));
   }
   return compile_native(capture, input, std::move(replay), compiler, ctx, phases);

@@ -116,6 +116,17 @@ Result<PyRef> known_continuation(FrameRecord& parent, PyView function) {
   return PyRef();
 }
 
+// A backend is a function, and its globals may hold what it was made for. The record of a child belongs to the child's
+// callable, and to its parent once that is gone.
+int traverse_record(const FrameRecord& frame, visitproc visit, void* arg) {
+  Py_VISIT(frame.options.backend_callable.get());
+  for (const auto& child : frame.children) {
+    if (child->cache != nullptr) continue;
+    if (int stop = traverse_record(*child, visit, arg)) return stop;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<PyRef> Compiler::compile_child(PyView function, FrameKind kind, FrameRecord& parent) {
@@ -172,6 +183,8 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   cache->watch_calls_by(&call_watch);
   cache->disable_when(&disabled);
   cache->count_compiles_in(&compiles_);
+  cache->traverse_also(
+      [record = frame.get()](visitproc visit, void* arg) { return traverse_record(*record, visit, arg); });
   frame->cache = cache.get();
   PyRef callable = make_jit_callable(function, std::move(cache));
   if (!callable) return Error::python("compile");

@@ -36,9 +36,10 @@ namespace suture {
 struct BindingHooks {
   PyRef graph_break_type;     // suture.GraphBreak
   PyRef internal_error_type;  // raised in strict mode
-  std::function<Result<PyRef>(const Graph&, PyRef forward)>
+  using InputBindings = std::vector<NativeGraph::InputBinding>;
+  std::function<Result<PyRef>(const Graph&, PyRef forward, InputBindings)>
       make_graph_object;  // suture.Graph for backends, with the callable that its forward() gives
-  std::function<Result<PyRef>(const Graph& captured, const Graph& lowered)>
+  std::function<Result<PyRef>(const Graph& lowered, InputBindings)>
       make_interpreter;     // backend lowered_eager
   PyRef graph_recorder;     // of the debug dump, see record_run.cpp; empty: runs are not recorded
   std::string plugin_path;  // libsuture_toolchain.so beside the module

@@ -60,6 +60,7 @@ class QuietNumpy {
     discard_error();
   }
   ~QuietNumpy() {
+    stop_if_interpreter_is_gone();
     if (!state_) return;
     PyRef left =
         PyRef::steal(PyObject_CallMethod(state_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));

@@ -44,7 +44,7 @@ class ObjectSlots : public Slots {
  public:
   using Slots::Slots;
   ~ObjectSlots() {
-    for (PyObject* object : span()) Py_XDECREF(object);
+    for (PyObject* object : span()) let_go(object);
   }
 };
 
@@ -113,6 +113,7 @@ class CodeCache::Running {
     }
   }
   ~Running() {
+    stop_if_interpreter_is_gone();
     if (begin_ != Clock::time_point{}) {
       const std::chrono::duration<double, std::milli> spent = Clock::now() - begin_;
       const bool steady = !compiled && cache_.compiles_anywhere() == compiles_before_;
@@ -374,7 +375,7 @@ int CodeCache::traverse(visitproc visit, void* arg) {
   for (const auto* list : {&entries_, &retired_})
     for (const auto& entry : *list)
       if (int stop = traverse_entry(*entry, visit, arg)) return stop;
-  return 0;
+  return traverse_also_ ? traverse_also_(visit, arg) : 0;
 }
 
 void CodeCache::clear() {

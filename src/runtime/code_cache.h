@@ -96,6 +96,8 @@ class CodeCache : public FrameState {
   void disable_when(const bool* on) { disabled_ = on; }
   // While profiling is on, a few calls after each compile are counted.
   void sample_calls_with(OnCallSample on_sample) { on_sample_ = std::move(on_sample); }
+  // What the owner of the compile function holds, for the cycle collector.
+  void traverse_also(std::function<int(visitproc, void*)> visit) { traverse_also_ = std::move(visit); }
   // Counts compiles of all caches that share it, so that a call knows whether anything was compiled during
   // it.
   void count_compiles_in(int64_t* compiles) { compiles_anywhere_ = compiles; }
@@ -123,6 +125,7 @@ class CodeCache : public FrameState {
   int64_t* compiles_anywhere_ = nullptr;
   const bool* disabled_ = nullptr;
   CompileFn compile_;
+  std::function<int(visitproc, void*)> traverse_also_;
   int frame_id_;
   std::vector<std::unique_ptr<CacheEntry>> entries_;  // in order of compilation
   std::vector<CacheEntry*> order_;                    // last hit first

@@ -36,7 +36,7 @@ struct Launcher::Frame {
   ~Frame() { release_objects(); }
 
   void release_objects() {
-    for (PyObject*& object : objects) Py_CLEAR(object);
+    for (PyObject*& object : objects) let_go(std::exchange(object, nullptr));
   }
 };
 

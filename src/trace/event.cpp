@@ -8,6 +8,8 @@
 //   - Callers serialise emit/subscribe/unsubscribe (in the process they run under the interpreter lock).
 #include "trace/event.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -69,6 +71,8 @@ void Trace::emit(Event event) {
     const Listener listener = it->listener;  // a copy: the listener may unsubscribe itself
     try {
       listener(event);
+    } catch (const abi::__forced_unwind&) {
+      throw;  // the thread is being ended
     } catch (...) {
       ++failures_;
     }

@@ -114,3 +114,15 @@ def test_options_of_a_function_name_only_what_they_change():
         assert _core.settings(function)["options"] == {"max_unroll": "3"}
     with pytest.raises(ValueError, match="one value for the process"):
         suture.compile(_double, options={"toolchain": "clang"})
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "lowered_eager", lambda graph, inputs: graph.interpreter()])
+def test_a_graph_that_needs_one_of_two_ints_gets_that_one(backend):
+    def rows(n, k):
+        if k > 5:
+            return 0
+        return np.ones((n, 3))
+
+    compiled = suture.compile(rows, backend=backend)
+    with suture.testing.frames_compiled(expected=2):
+        assert [compiled(*ints).shape for ints in ((1, 1), (2, 3), (4, 5), (7, 4))] == [(1, 3), (2, 3), (4, 3), (7, 3)]

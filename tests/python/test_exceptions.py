@@ -230,3 +230,27 @@ def test_recursion_errors_say_what_python_says():
         messages.append(str(caught.value).removesuffix(" while calling a Python object"))
     assert messages[1] == messages[0] == "maximum recursion depth exceeded"
     assert frames_compiled(compiled) >= 1
+
+
+def test_recursion_is_as_deep_as_without_suture():
+    def plain(x, n):
+        return x if n == 0 else plain(x, n - 1) + 1
+
+    def deep(x, n):
+        return x if n == 0 else compiled(x, n - 1) + 1
+
+    def deepest(function):
+        low, high = 1, sys.getrecursionlimit()
+        while low < high:
+            middle = (low + high + 1) // 2
+            try:
+                function(ONES, middle)
+                low = middle
+            except RecursionError:
+                high = middle - 1
+        return low
+
+    compiled = suture.compile(deep)
+    np.testing.assert_array_equal(compiled(ONES, 5), plain(ONES, 5))
+    assert deepest(compiled) > deepest(plain) - 20
+    assert frames_compiled(compiled) >= 1

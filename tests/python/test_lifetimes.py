@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 
 import numpy as np
@@ -229,3 +230,24 @@ def test_objects_die_when_cpython_lets_them(function):
         assert story(compiled) == expected
     assert frames_compiled(compiled) >= 2
     assert not compiled.status()["skipped"]
+
+
+def forgets_its_argument(x, mortal):
+    y = x + 1
+    mortal = None
+    LOG.append("forgotten")
+    note("break")
+    return y
+
+
+def test_the_caller_keeps_arguments_as_through_any_callable_that_is_no_function():
+    """Only a call of a Python function hands its arguments over (CPython moves them into the frame)."""
+    compiled = suture.compile(forgets_its_argument)
+    logs = []
+    for call in (functools.partial(forgets_its_argument), compiled, compiled):
+        LOG.clear()
+        call(np.ones(3), Mortal("argument"))
+        logs.append(list(LOG))
+    assert logs[1] == logs[2] == logs[0]
+    assert logs[0] == [("made", "argument"), "forgotten", "break", ("died", "argument")]
+    assert frames_compiled(compiled) >= 1

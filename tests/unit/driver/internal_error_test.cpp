@@ -24,7 +24,7 @@ class InternalError : public ::testing::Test {
     fs::remove_all(directory);
     ASSERT_TRUE(compiler.set_option("cache_dir", directory.string()).ok());
     compiler.hooks.internal_error_type = PyRef::borrow(testing::item(names.get(), "Defect"));
-    compiler.hooks.make_graph_object = [](const Graph&, PyRef) -> Result<PyRef> {
+    compiler.hooks.make_graph_object = [](const Graph&, PyRef, BindingHooks::InputBindings) -> Result<PyRef> {
       return Error::internal("graph", "a law was broken");
     };
   }
