@@ -12,9 +12,9 @@
 namespace suture {
 namespace {
 
-// "o.w[0]" -> "entry_o_w_0"
+// "o.w[0]" -> "__entry_o_w_0"
 std::string parameter_name(const std::string& source) {
-  std::string name = "entry_";
+  std::string name = "__entry_";
   for (const char c : source) {
     if (std::isalnum(static_cast<unsigned char>(c)))
       name += c;

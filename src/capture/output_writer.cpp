@@ -145,7 +145,24 @@ std::vector<int> OutputWriter::final_order() const {
   return order;
 }
 
-void OutputWriter::renumber(Function& function) const {
+// What debuggers and tracebacks show of the frame: a slot that has the value of a variable of the user's, which has no
+// slot of its own here, is called as the variable.
+void OutputWriter::name_after_variables(const std::vector<bool>& used) {
+  const size_t variables = original().code.local_names.size();
+  std::vector<bool> named(slots_.size(), false);
+  for (const auto& [local, id] : capture_.end.locals) {
+    const Slot& variable = slots_[static_cast<size_t>(local)];
+    if (is_unbound(id) || variable.kind != kLocalPlain || variable.parameter ||
+        used[static_cast<size_t>(local)])
+      continue;
+    const int slot = slot_of(id);
+    if (slot < static_cast<int>(variables) || named[static_cast<size_t>(slot)]) continue;
+    slots_[static_cast<size_t>(slot)].name = variable.name;
+    named[static_cast<size_t>(slot)] = true;
+  }
+}
+
+void OutputWriter::renumber(Function& function) {
   std::vector<bool> used(slots_.size(), false);
   const auto local_of = [&](const Instruction& i) {
     const OpcodeInfo* info = opcode_info(function.code.version, i.opcode);
@@ -154,6 +171,7 @@ void OutputWriter::renumber(Function& function) const {
   for (const Instruction& i : function.instructions) {
     if (local_of(i)) used[static_cast<size_t>(i.arg)] = true;
   }
+  name_after_variables(used);
   std::vector<int> position(slots_.size(), -1);
   function.code.local_names.clear();
   function.code.local_kinds.clear();

@@ -109,7 +109,8 @@ class OutputWriter {
   void push_part(const char* attribute);
   void push_item(int index);
   std::vector<int> final_order() const;
-  void renumber(Function& function) const;
+  void name_after_variables(const std::vector<bool>& used);
+  void renumber(Function& function);
   PyRef closure() const;
 
   const Capture& capture_;

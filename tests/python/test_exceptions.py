@@ -254,3 +254,31 @@ def test_recursion_is_as_deep_as_without_suture():
     np.testing.assert_array_equal(compiled(ONES, 5), plain(ONES, 5))
     assert deepest(compiled) > deepest(plain) - 20
     assert frames_compiled(compiled) >= 1
+
+
+def test_a_traceback_shows_the_variables_of_the_user():
+    def f(x, n):
+        y = x + 1
+        count = n * 2
+        total = y.sum()
+        label = "between"
+        fail(total)
+        return y, count, total, label
+
+    def fail(value):
+        raise LookupError
+
+    def variables(function):
+        with pytest.raises(LookupError) as caught:
+            function(ONES, 3)
+        frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+        (frame,) = [frame for frame in frames if frame.f_code.co_name == "f"]
+        return {name: repr(value) for name, value in frame.f_locals.items() if not name.startswith("__")}
+
+    compiled = suture.compile(f)
+    expected = variables(f)
+    for _ in range(2):
+        shown = variables(compiled)
+        assert shown == {name: expected[name] for name in shown}
+        assert {"x", "n", "y", "total"} <= set(shown)
+    assert frames_compiled(compiled) >= 1

@@ -178,7 +178,7 @@ TEST(OutputBytecode, KeywordOnlyParametersAndPackedArgumentsArePassedInOrder) {
   auto emitted = emit(b);
   ASSERT_TRUE(emitted.ok()) << emitted.error().message;
   EXPECT_EQ(parameters(emitted->code.function.get()),
-            (std::vector<std::string>{"a", "b", "c", "rest", "kw", "entry_abs"}));
+            (std::vector<std::string>{"a", "b", "c", "rest", "kw", "__entry_abs"}));
   EXPECT_EQ(called(*emitted, "(1, 2, 3, (4,), {'k': 5})", space.get()), "(1, 2, (4,), 3, {'k': 5})");
 }
 
