@@ -80,6 +80,22 @@ def explain_json(lines: Sequence[str], status: str, source_line: SourceLine | No
 
 def explain_text(lines: Sequence[str], status: str, source_line: SourceLine | None) -> str: ...
 
+# --- where --------------------------------------------------------------------------------------------------------------
+
+# What the lines of a kernel file are made from: (path of the file, line of it on which the table's line 1 stands, JSON; see
+# docs/provenance.md).
+LineTable = tuple[str, int, str]
+
+def line_tables_of_trace(lines: Sequence[str]) -> list[LineTable]:
+    """Of the kernel_source events among the lines."""
+
+def line_table_of_dump(path: str, content: str) -> list[LineTable]:
+    """Of a kernel_lines.json at `path`; empty when `content` is none."""
+
+def where(tables: Sequence[LineTable], query: str) -> tuple[str, str, bool]:
+    """(JSON, text, whether something matches) for NAME:LINE. ValueError for a query of another form, a name that no table
+    has (with the nearest) and a line beyond the kernels of the file."""
+
 # --- clinic -------------------------------------------------------------------------------------------------------------
 
 def clinic_json(lines: Sequence[str], statuses: str, facts: str, source_line: SourceLine | None) -> str:

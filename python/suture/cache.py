@@ -7,7 +7,7 @@ from typing import Any
 
 from suture import _core
 
-_KERNEL, _SOURCE, _PRELUDE = ".kernel", ".cpp", ".h"
+_KERNEL, _SOURCE, _PRELUDE, _LINES = ".kernel", ".cpp", ".h", ".lines.json"
 
 
 def _files(directory: str) -> list[os.DirEntry[str]]:
@@ -19,7 +19,7 @@ def _files(directory: str) -> list[os.DirEntry[str]]:
                 for entry in entries
                 if entry.is_file(follow_symlinks=False)
                 and (
-                    entry.name.endswith((_KERNEL, _SOURCE, _PRELUDE))
+                    entry.name.endswith((_KERNEL, _SOURCE, _PRELUDE, _LINES))
                     or (entry.name[0] == "." and entry.name.endswith(".tmp"))
                     or _is_internal_error(entry.name)
                 )

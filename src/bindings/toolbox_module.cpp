@@ -11,6 +11,7 @@
 #include "toolbox/dump/dump_files.h"
 #include "toolbox/dump/dump_writer.h"
 #include "toolbox/toolbox.h"
+#include "toolbox/where/where.h"
 
 namespace nb = nanobind;
 
@@ -195,6 +196,32 @@ void bind_reports(nb::module_& module) {
   module.def("escape_terminal", [](nb::object plain) { return text(escape_terminal(bytes_of(plain))); });
 }
 
+nb::list tables_list(const std::vector<LineTable>& tables) {
+  nb::list out;
+  for (const LineTable& table : tables)
+    out.append(nb::make_tuple(text(table.path), table.first_line, text(table.json)));
+  return out;
+}
+
+std::vector<LineTable> tables_of(nb::handle list) {
+  std::vector<LineTable> tables;
+  for (nb::handle table : list)
+    tables.push_back({bytes_of(table[0]), nb::cast<int64_t>(table[1]), bytes_of(table[2])});
+  return tables;
+}
+
+void bind_where(nb::module_& module) {
+  module.def("line_tables_of_trace",
+             [](nb::object lines) { return tables_list(line_tables_of_trace(lines_of(lines))); });
+  module.def("line_table_of_dump", [](nb::object path, nb::object content) {
+    return tables_list(line_table_of_dump(bytes_of(path), bytes_of(content)));
+  });
+  module.def("where", [](nb::object tables, nb::object query) {
+    const Where found = value_or_raise(find_where(tables_of(tables), bytes_of(query)));
+    return nb::make_tuple(text(where_json(found)), text(where_text(found)), !found.matches.empty());
+  });
+}
+
 }  // namespace
 }  // namespace suture::toolbox
 
@@ -202,4 +229,5 @@ NB_MODULE(_toolbox, module) {
   suture::toolbox::bind_logs(module);
   suture::toolbox::bind_dump(module);
   suture::toolbox::bind_reports(module);
+  suture::toolbox::bind_where(module);
 }

@@ -93,6 +93,7 @@ std::string cpp_literal(const Scalar& value, DType dtype) {
 }
 
 void CppWriter::line(std::string_view code, std::string_view comment) {
+  ++lines_;
   if (code.empty() && comment.empty()) {
     text_ += "\n";
     return;

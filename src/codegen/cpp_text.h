@@ -36,11 +36,12 @@ class CppWriter {
     --depth_;
     line("}");
   }
+  int lines() const { return lines_; }  // written so far
   std::string take() { return std::move(text_); }
 
  private:
   std::string text_;
-  int depth_ = 0;
+  int depth_ = 0, lines_ = 0;
 };
 
 }  // namespace suture

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "codegen/kernel_writer.h"
 #include "codegen/launch_steps.h"
+#include "codegen/line_table.h"
 
 namespace suture {
 namespace {
@@ -23,6 +25,32 @@ int64_t total(const std::map<BufferId, int64_t>& per_buffer) {
   int64_t bytes = 0;
   for (const auto& [buffer, touched] : per_buffer) bytes += touched;
   return bytes;
+}
+
+// Asks for every line once, however many kernels and statements quote it.
+std::function<std::string(const UserSpan&)> remembered(std::function<std::string(const UserSpan&)> ask) {
+  if (!ask) return ask;
+  auto known = std::make_shared<std::map<std::pair<std::string, int>, std::string>>();
+  return [ask = std::move(ask), known](const UserSpan& where) {
+    const auto [entry, fresh] = known->try_emplace({where.file, where.line});
+    if (fresh) entry->second = ask(where);
+    return entry->second;
+  };
+}
+
+// Adds the text of a kernel; its lines count from the start of the whole text.
+void append(GeneratedCode& code, int& lines, const std::string& text, KernelInfo kernel,
+            std::vector<CodeLine> origins) {
+  if (!code.cpp.empty()) code.cpp += "\n", ++lines;
+  code.cpp += text;
+  kernel.first_line = lines + 1;
+  for (CodeLine& origin : origins) {
+    origin.line += lines;
+    code.lines.push_back(std::move(origin));
+  }
+  lines += static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+  kernel.last_line = lines;
+  code.kernels.push_back(std::move(kernel));
 }
 
 KernelInfo kernel_info(const KernelGroup& group, const Schedule& schedule, const Graph& graph) {
@@ -51,8 +79,10 @@ KernelInfo kernel_info(const KernelGroup& group, const Schedule& schedule, const
 
 }  // namespace
 
-Result<GeneratedCode> emit(const Schedule& schedule, const Graph& graph, const CodegenOptions& options) {
+Result<GeneratedCode> emit(const Schedule& schedule, const Graph& graph, const CodegenOptions& asked) {
+  const CodegenOptions options{.source_line = remembered(asked.source_line)};
   GeneratedCode code;
+  int lines = 0;
   PlanBuilder plan(schedule, graph);
   for (const auto& step : schedule.steps) {
     if (const NumpyCall* call = std::get_if<NumpyCall>(&step)) {
@@ -62,11 +92,11 @@ Result<GeneratedCode> emit(const Schedule& schedule, const Graph& graph, const C
     const KernelGroup& group = std::get<KernelGroup>(step);
     KernelWriter writer(group, schedule, graph, options);
     SUTURE_TRY(text, writer.run());
-    code.cpp += (code.cpp.empty() ? "" : "\n") + text;
-    code.kernels.push_back(kernel_info(group, schedule, graph));
+    append(code, lines, text, kernel_info(group, schedule, graph), writer.lines());
     plan.add_kernel(group, writer.arguments(), writer.symbols());
   }
   code.plan = plan.finish();
+  code.line_table = line_table_json(code, graph, options);
   return code;
 }
 

@@ -34,6 +34,15 @@ std::string KernelWriter::comment(const UserSpan& where, const std::string& what
   return place + "  " + what;
 }
 
+void KernelWriter::note(CodeLine::Kind kind, NodeId node, const UserSpan& where) {
+  lines_.push_back({.kind = kind, .line = out_.lines(), .node = node, .where = where});
+}
+
+void KernelWriter::note(const Expr& expr) {
+  note(expr.kind == Expr::Kind::kLoad ? CodeLine::Kind::kRead : CodeLine::Kind::kCompute, expr.node,
+       expr.where);
+}
+
 std::string KernelWriter::stem(const Expr& expr) const {
   if (expr.kind == Expr::Kind::kLoad) {
     const NodeId node = schedule_.buffers[expr.access.buffer].node;
@@ -142,13 +151,17 @@ void KernelWriter::define(ExprId id) {
   value_[id] = names_.unique(stem(expr));
   out_.line(fmt::format("const {} {} = {};", type_name(expr.dtype), value_[id], text),
             comment(expr.where, what));
-  if (conditions_.kept[id]) keep(value_[id], expr.dtype);
+  note(expr);
+  if (!conditions_.kept[id]) return;
+  keep(value_[id], expr.dtype);
+  note(expr);
 }
 
 void KernelWriter::write_store(const Store& store) {
-  const UserSpan where = store.node == kNoNode ? UserSpan{} : graph_.node(store.node).where;
+  const UserSpan where = graph_.node(store.node).where;
   const std::string value = expression(store.value);
   out_.line(fmt::format("{} = {};", element(store.access), value), comment(where, ""));
+  note(CodeLine::Kind::kWrite, store.node, where);
 }
 
 }  // namespace suture

@@ -177,6 +177,7 @@ void KernelWriter::write_header() {
     for (const std::string& target : entry.second) targets += (targets.empty() ? "" : ", ") + target;
     std::string source = options_.source_line ? options_.source_line(entry.first) : "";
     source.erase(0, source.find_first_not_of(" \t"));
+    source.erase(source.find_last_not_of(" \t") + 1);
     out_.line("",
               fmt::format("  {}{}", comment(entry.first, targets), source.empty() ? "" : "    " + source));
   }

@@ -38,17 +38,26 @@ bool KernelWriter::tells_zeros_apart(const Reduction& reduction) const {
 }
 
 void KernelWriter::declare_zeros(size_t r) {
-  if (tells_zeros_apart(nest_.reductions[r])) out_.line(fmt::format("uint32_t {} = 0;", zeros_[r]));
+  const Reduction& reduction = nest_.reductions[r];
+  if (tells_zeros_apart(reduction))
+    reduction_line(reduction, fmt::format("uint32_t {} = 0;", zeros_[r]), false);
 }
 
 void KernelWriter::report_zeros(size_t r) {
-  if (tells_zeros_apart(nest_.reductions[r]))
-    out_.line(fmt::format("status |= zeros_status({}, {});", accumulator_[r], zeros_[r]));
+  const Reduction& reduction = nest_.reductions[r];
+  if (tells_zeros_apart(reduction))
+    reduction_line(reduction, fmt::format("status |= zeros_status({}, {});", accumulator_[r], zeros_[r]),
+                   false);
 }
 
 std::string KernelWriter::reduction_comment(const Reduction& reduction) const {
   const Node& node = graph_.node(reduction.node);
   return comment(node.where, node.target.empty() ? std::string(info(node.op).name) : node.target);
+}
+
+void KernelWriter::reduction_line(const Reduction& reduction, const std::string& code, bool commented) {
+  out_.line(code, commented ? reduction_comment(reduction) : "");
+  note(CodeLine::Kind::kReduce, reduction.node, graph_.node(reduction.node).where);
 }
 
 std::string KernelWriter::identity(const Reduction& reduction) const {
@@ -108,14 +117,13 @@ void KernelWriter::write_inside_kept_loops() {
 void KernelWriter::declare_accumulators() {
   for (size_t r = 0; r < nest_.reductions.size(); ++r) {
     const Reduction& reduction = nest_.reductions[r];
-    const std::string where = reduction_comment(reduction);
     if (is_arg(reduction.op)) {
-      out_.line(fmt::format("{} {} = {};", type_name(reduction.value_dtype), best_[r], identity(reduction)),
-                where);
-      out_.line(fmt::format("int64_t {} = 0;", accumulator_[r]), where);
+      reduction_line(reduction, fmt::format("{} {} = {};", type_name(reduction.value_dtype), best_[r],
+                                            identity(reduction)));
+      reduction_line(reduction, fmt::format("int64_t {} = 0;", accumulator_[r]));
     } else {
-      out_.line(fmt::format("{} {} = {};", type_name(reduction.dtype), accumulator_[r], identity(reduction)),
-                where);
+      reduction_line(reduction, fmt::format("{} {} = {};", type_name(reduction.dtype), accumulator_[r],
+                                            identity(reduction)));
       declare_zeros(r);
     }
   }
@@ -134,8 +142,11 @@ void KernelWriter::write_reduced_loops(size_t first_axis) {
 
 void KernelWriter::write_late() {
   for (size_t r = 0; r < nest_.reductions.size(); ++r) report_zeros(r);
-  for (size_t r = 0; r < nest_.reductions.size(); ++r)
-    if (conditions_.kept_reduction[r]) keep(accumulator_[r], nest_.reductions[r].dtype);
+  for (size_t r = 0; r < nest_.reductions.size(); ++r) {
+    if (!conditions_.kept_reduction[r]) continue;
+    keep(accumulator_[r], nest_.reductions[r].dtype);
+    note(CodeLine::Kind::kReduce, nest_.reductions[r].node, graph_.node(nest_.reductions[r].node).where);
+  }
   for (size_t id = 0; id < nest_.exprs.size(); ++id)
     if (levels_.late[id]) define(static_cast<ExprId>(id));
   for (const Store& store : nest_.stores)
@@ -180,7 +191,8 @@ void KernelWriter::declare_blocks() {
   for (size_t r = 0; r < nest_.reductions.size(); ++r) {
     const Reduction& reduction = nest_.reductions[r];
     if (!reads_memory_directly(reduction))
-      out_.line(fmt::format("{} {}[{}];", type_name(reduction.value_dtype), block_[r], kBlock));
+      reduction_line(reduction,
+                     fmt::format("{} {}[{}];", type_name(reduction.value_dtype), block_[r], kBlock), false);
   }
 }
 
@@ -211,7 +223,10 @@ void KernelWriter::write_blocks(const std::string& total, const std::string& bas
   for (size_t r = 0; r < nest_.reductions.size(); ++r) {
     if (!sums_exactly(nest_.reductions[r])) continue;
     trees[r] = names_.unique(graph_.node(nest_.reductions[r].node).name + "_tree");
-    out_.line(fmt::format("PairwiseTree<{}> {}({});", type_name(nest_.reductions[r].dtype), trees[r], total));
+    reduction_line(
+        nest_.reductions[r],
+        fmt::format("PairwiseTree<{}> {}({});", type_name(nest_.reductions[r].dtype), trees[r], total),
+        false);
     if (leader.empty()) leader = trees[r];
   }
   const std::string first = names_.unique("first"), length = names_.unique("length");
@@ -231,8 +246,7 @@ void KernelWriter::write_blocks(const std::string& total, const std::string& bas
   out_.close();
   for (size_t r = 0; r < trees.size(); ++r)
     if (!trees[r].empty())
-      out_.line(fmt::format("{0} = {0} + {1}.sum();", accumulator_[r], trees[r]),
-                reduction_comment(nest_.reductions[r]));
+      reduction_line(nest_.reductions[r], fmt::format("{0} = {0} + {1}.sum();", accumulator_[r], trees[r]));
 }
 
 // Evaluates a block into the arrays.
@@ -274,7 +288,9 @@ void KernelWriter::fill_block(const std::string& position) {
       write_store(nest_.stores[i]);
   for (size_t r = 0; r < nest_.reductions.size(); ++r)
     if (!reads_memory_directly(nest_.reductions[r]))
-      out_.line(fmt::format("{}[{}] = {};", block_[r], position, expression(nest_.reductions[r].value)));
+      reduction_line(nest_.reductions[r],
+                     fmt::format("{}[{}] = {};", block_[r], position, expression(nest_.reductions[r].value)),
+                     false);
   value_ = std::move(before);  // names of this block end with it
 }
 
@@ -309,7 +325,7 @@ void KernelWriter::combine_blocks(const std::string& count, const std::string& b
       text = fmt::format("{0} = reduce_{1}({0}, {2}, {3}{4});", total, info(reduction.op).name, values, count,
                          zeros);
     }
-    out_.line(text, reduction_comment(reduction));
+    reduction_line(reduction, text);
   }
 }
 
@@ -332,8 +348,8 @@ Status KernelWriter::write_accumulating_in_memory() {
     ++kept;
   }
   for (size_t r = 0; r < target.size(); ++r)
-    out_.line(fmt::format("{} = {};", element(target[r]->access), identity(nest_.reductions[r])),
-              reduction_comment(nest_.reductions[r]));
+    reduction_line(nest_.reductions[r],
+                   fmt::format("{} = {};", element(target[r]->access), identity(nest_.reductions[r])));
   for (size_t i = 0; i < kept; ++i) out_.close();
 
   const size_t run_begin = nest_.reductions.front().order.outer.size();
@@ -344,21 +360,20 @@ Status KernelWriter::write_accumulating_in_memory() {
   if (nest_.reductions.front().order.run.empty()) {
     for (size_t r = 0; r < target.size(); ++r) {
       const std::string total = element(target[r]->access);
-      out_.line(fmt::format("{} = {};", total,
-                            combined(nest_.reductions[r], total, expression(nest_.reductions[r].value))),
-                reduction_comment(nest_.reductions[r]));
+      reduction_line(nest_.reductions[r], fmt::format("{} = {};", total,
+                                                      combined(nest_.reductions[r], total,
+                                                               expression(nest_.reductions[r].value))));
     }
   } else {  // the sums of runs are added to memory one after the other
     for (size_t r = 0; r < target.size(); ++r)
-      out_.line(fmt::format("{} {} = {};", type_name(nest_.reductions[r].dtype), accumulator_[r],
-                            element(target[r]->access)),
-                reduction_comment(nest_.reductions[r]));
+      reduction_line(nest_.reductions[r], fmt::format("{} {} = {};", type_name(nest_.reductions[r].dtype),
+                                                      accumulator_[r], element(target[r]->access)));
     for (size_t r = 0; r < target.size(); ++r) declare_zeros(r);
     write_run();
     for (size_t r = 0; r < target.size(); ++r) report_zeros(r);
     for (size_t r = 0; r < target.size(); ++r)
-      out_.line(fmt::format("{} = {};", element(target[r]->access), accumulator_[r]),
-                reduction_comment(nest_.reductions[r]));
+      reduction_line(nest_.reductions[r],
+                     fmt::format("{} = {};", element(target[r]->access), accumulator_[r]));
   }
   for (size_t axis = 0; axis < run_begin; ++axis) out_.close();
   return ok_status();

@@ -29,6 +29,8 @@ class KernelWriter {
   // After run(): what the launch plan must pass.
   const std::vector<BufferId>& arguments() const { return arguments_; }
   const std::vector<SymbolId>& symbols() const { return symbols_; }
+  // What the lines of the text are made from; the first line of the kernel is 1.
+  const std::vector<CodeLine>& lines() const { return lines_; }
 
  private:
   // emit_kernel.cpp
@@ -57,6 +59,9 @@ class KernelWriter {
   std::string element(const Access& access) const;         // "in0_x[32 * i0 + i1]"
   void write_store(const Store& store);
   std::string comment(const UserSpan& where, const std::string& what) const;
+  void note(CodeLine::Kind kind, NodeId node,
+            const UserSpan& where);  // the line written last is made from this
+  void note(const Expr& expr);
   std::string stem(const Expr& expr) const;
   bool level_is_inside_run(size_t level) const { return level > nest_.reductions.front().order.outer.size(); }
 
@@ -84,6 +89,7 @@ class KernelWriter {
   std::string identity(const Reduction& reduction) const;
   std::string combined(const Reduction& reduction, const std::string& total, const std::string& value) const;
   std::string reduction_comment(const Reduction& reduction) const;
+  void reduction_line(const Reduction& reduction, const std::string& code, bool commented = true);
 
   const KernelGroup& group_;
   const Nest& nest_;
@@ -91,6 +97,7 @@ class KernelWriter {
   const Graph& graph_;
   const CodegenOptions& options_;
   CppWriter out_;
+  std::vector<CodeLine> lines_;
   NameScope names_;
   std::vector<BufferId> arguments_;
   std::vector<SymbolId> symbols_;

@@ -116,7 +116,7 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
   const Schedule& schedule = kept->schedule;
   report_schedule(ctx, compiler, kept);
   report_steps(ctx, capture.graph.name, schedule);
-  SUTURE_TRY(code, emit(schedule, lowered, {.source_line = source_line}));
+  SUTURE_TRY(code, emit(schedule, lowered, {.source_line = raw_source_line}));
   generating.stop();
 
   report_memory_plan(ctx, capture.graph.name, code.plan, lowered.env);
@@ -125,8 +125,10 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
   if (!code.kernels.empty()) {
     auto compiling = phases.start("compile");
     SUTURE_TRY(toolchain, compiler.toolchain());
-    KernelSource source{
-        .graph_name = capture.graph.name, .cpp = code.cpp, .fast_math = ctx.frame.numerics == "fast"};
+    KernelSource source{.graph_name = capture.graph.name,
+                        .cpp = code.cpp,
+                        .fast_math = ctx.frame.numerics == "fast",
+                        .line_table = code.line_table};
     for (const KernelInfo& kernel : code.kernels) source.symbols.push_back(kernel.name);
     SUTURE_TRY(library, toolchain->compile(source));
     native.library = std::move(library);

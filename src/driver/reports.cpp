@@ -320,6 +320,7 @@ void report_kernels(const CompileContext& ctx, const Graph& graph, const Generat
                             [](const KernelInfo& kernel) { return std::to_string(kernel.bytes_written); }))
             .set("path", library.source_path)
             .set("code", code.cpp)
+            .set("lines", code.line_table)
             .set("plan", plan_json(code.plan, graph.env)));
   if (!library.note.empty() && ctx.trace.wants(EventId::kCacheTrouble))
     ctx.trace.emit(

@@ -164,6 +164,12 @@ std::string lowered_has_no_composites(const Graph& graph) {
   return "";
 }
 
+std::string nodes_have_an_origin(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (!has_origin(node.where)) return at(node, "made by no line of the user's program");
+  return "";
+}
+
 // Inference again, on a copy: dtype, class and sizes must be what the builder would give.
 std::string types_follow_from_operands(const Graph& graph) {
   Graph copy = graph;
@@ -206,12 +212,18 @@ constexpr GraphLaw kLaws[] = {
      sizes_zero_and_one_are_static},
     {"stores_are_allowed", "Stores write into writeable arrays.", stores_are_allowed},
     {"lowered_has_no_composites", "A lowered graph holds Prims and Externs only.", lowered_has_no_composites},
+    {"nodes_have_an_origin", "Every node carries the place in the user's source that made it.",
+     nodes_have_an_origin},
     {"types_follow_from_operands", "Inference gives the type the node has.", types_follow_from_operands},
 };
 
 }  // namespace
 
 std::span<const GraphLaw> graph_laws() { return kLaws; }
+
+bool has_origin(const UserSpan& where) {
+  return where.known() || !where.file.empty() || !where.function.empty();
+}
 
 Status verify(const Graph& graph) {
   // In order: later laws may rely on earlier ones.

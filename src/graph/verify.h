@@ -18,6 +18,8 @@ struct GraphLaw {
   std::string (*check)(const Graph&);
 };
 std::span<const GraphLaw> graph_laws();
+// Something says where it comes from: a user line, or, where the user's code has no line table, its file and function.
+bool has_origin(const UserSpan& where);
 Status verify(const Graph& graph);
 
 }  // namespace suture

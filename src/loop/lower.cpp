@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loop/lowering.h"
+#include "loop/verify.h"
 
 namespace suture {
 
@@ -25,6 +26,7 @@ Result<LoopProgram> Lowering::run() {
     Buffer& root = program_.buffers[root_buffer(program_.buffers, buffer)];
     if (root.kind == Buffer::Kind::kTemp) root.kind = Buffer::Kind::kOutput;
   }
+  SUTURE_TRY_VOID(verify(program_, graph_));
   return std::move(program_);
 }
 

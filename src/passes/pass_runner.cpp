@@ -82,6 +82,7 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const PassInf
                                            const PassOptions& options) {
   std::vector<PassReport> reports;
   std::map<std::string_view, int> occurrences;
+  SUTURE_TRY_VOID(verify(graph));  // what capture, or a graph's text, gave
   std::string before = fingerprint(graph);
   for (const PassInfo& pass : passes) {
     const int occurrence = ++occurrences[pass.name];

@@ -1,4 +1,4 @@
-// Every graph pass goes through one runner: times it, reports it, verifies after a change, can skip it by
+// Every graph pass goes through one runner: verifies what it is given, times, reports, verifies after a change, can skip it by
 // name or by name:occurrence, and fails when a pass lied about having changed the graph.
 #pragma once
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "loop/verify.h"
 #include "schedule/fuse_nests.h"
 #include "schedule/fusion.h"
 #include "schedule/loop_order.h"
@@ -84,6 +85,7 @@ Result<Schedule> plan_schedule(const LoopProgram& program, const Graph& graph,
     std::sort(group.nest.nodes.begin(), group.nest.nodes.end());
     group.axes = group.nest.extents;
     group.loops = order_loops(group.nest, program.env);
+    SUTURE_TRY_VOID(verify(group.nest, graph));
     group.ops = op_names(group.nest, graph);
     group.name = kernel_name(group.ops, kernels++);
     schedule.steps.emplace_back(std::move(group));

@@ -20,6 +20,7 @@ namespace suture {
 namespace {
 
 constexpr int kKernelAbiVersion = 2;
+constexpr const char* kLineTableSuffix = ".lines.json";  // suture.cache and `suture where` know it
 
 class CachingToolchain : public Toolchain {
  public:
@@ -116,9 +117,11 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
 void CachingToolchain::write_sources(const KernelSource& source, KernelCache& cache,
                                      KernelLibrary& library) const {
   if (!cache.enabled()) return;
-  const std::string digest = to_hex(sha256(source.cpp)).substr(0, 16);
-  library.source_path =
-      cache.write_source(fmt::format("{}_{}.cpp", safe_file_stem(source.graph_name), digest), source.cpp);
+  // Of the table too: two programs may give the same text, made from lines of different files.
+  const std::string digest = to_hex(sha256(source.cpp + source.line_table)).substr(0, 16);
+  const std::string stem = fmt::format("{}_{}", safe_file_stem(source.graph_name), digest);
+  library.source_path = cache.write_source(stem + ".cpp", source.cpp);
+  if (!source.line_table.empty()) cache.write_source(stem + kLineTableSuffix, source.line_table);
   // What the kernel is written in lies beside it, for people who read or compile it by hand.
   cache.write_source(fmt::format("prelude_{}.h", to_hex(prelude_).substr(0, 16)), prelude_text());
 }

@@ -40,6 +40,7 @@ struct KernelSource {
   std::string cpp;         // kernels only; the toolchain adds the prelude
   std::vector<std::string> symbols;
   bool fast_math = false;  // numerics="fast"
+  std::string line_table;  // what each line of `cpp` is made from, as JSON; lies beside the source on disk
 };
 
 class Toolchain {

@@ -334,9 +334,11 @@ def test_cache_info_verify_and_clear(run_python, seed_program, tmp_path):
     entry.write_bytes(entry.read_bytes()[:-1])
     verified = run_python("-m", "suture", "cache", "verify", "--json", **environment)
     assert json.loads(verified.stdout)["damaged"] == [[entry.name, "cut short"]] and verified.returncode == 1
+    sources = {file.name[:-4] for file in (tmp_path / "cache").glob("*.cpp")}
+    assert {file.name.removesuffix(".lines.json") for file in (tmp_path / "cache").glob("*.lines.json")} == sources
     (tmp_path / "cache" / "mine.txt").write_text("kept")
     cleared = json.loads(run_python("-m", "suture", "cache", "clear", "--json", **environment).stdout)
-    assert cleared["removed"] >= info["kernels"] + info["sources"]
+    assert cleared["removed"] >= info["kernels"] + 2 * info["sources"]
     assert [file.name for file in (tmp_path / "cache").iterdir()] == ["mine.txt"]
 
 

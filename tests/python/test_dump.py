@@ -26,6 +26,7 @@ OF_A_GRAPH = {
     "ir_pre_fusion.txt",
     "ir_post_fusion.txt",
     "output_code.cpp",
+    "kernel_lines.json",
     "output_code.asm",
     "guards.txt",
     "timings.txt",

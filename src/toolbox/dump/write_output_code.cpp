@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/json_writer.h"
 #include "toolbox/dump/dump_files.h"
 #include "toolbox/dump/recorded_run.h"
 #include "toolbox/model/json_reader.h"
@@ -254,13 +255,31 @@ std::string explanation(const std::optional<RecordedRun>& run) {
          "that run.";
 }
 
+// What stands before the kernels.
+std::string head(const CompileDump& dump, const std::optional<RecordedRun>& run) {
+  return fmt::format(kHead, dump.title(), *dump.build_flags, explanation(run));
+}
+
 }  // namespace
+
+// {"file": "output_code.cpp", "first_line": of the kernels in it, "table": see codegen/line_table.h}
+std::string write_kernel_lines(const CompileDump& dump) {
+  const std::string table = dump.text_of(EventId::kKernelSource, "lines");
+  simdjson::dom::parser parser;
+  if (table.empty() || parser.parse(table).error() != simdjson::SUCCESS) return "";
+  const std::string before = head(dump, recorded_run(dump));
+  JsonWriter json;
+  json.begin_object().field("file", "output_code.cpp");
+  json.field("first_line", std::count(before.begin(), before.end(), '\n') + 1);
+  json.key("table").raw(table).end_object();
+  return json.text() + "\n";
+}
 
 std::string write_output_code(const CompileDump& dump) {
   const std::string code = dump.text_of(EventId::kKernelSource, "code");
   if (code.empty()) return "";
   const auto run = recorded_run(dump);
-  std::string text = fmt::format(kHead, dump.title(), *dump.build_flags, explanation(run)) + code;
+  std::string text = head(dump, run) + code;
   const auto plan = read_plan(dump.text_of(EventId::kKernelSource, "plan"));
   if (!plan || !run) return text + "\n// The launch plan is not known, so there is no main.\n";
   return text + "\n#include \"../run_support.h\"\n\n" + MainWriter(*plan, *run).write();

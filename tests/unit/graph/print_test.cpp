@@ -14,11 +14,12 @@ const char* const kText =
     "graph \"graph_0\" captured\n"
     "  symbol s0 \"x.shape[0]\" hint 32 range 2..max size\n"
     "  fact s0 <= 64 @ \"a \\\"b\\\".py\" \"f\" 3 3 4 10\n"
-    "  x = placeholder() : f64[s0, 48] strides [1, s0] ; \"x\"\n"
-    "  n = placeholder() : py_float ; \"n\"\n"
+    "  x = placeholder() : f64[s0, 48] strides [1, s0] ; \"x\" @ \"seed.py\" \"f\" 1 1 0 9\n"
+    "  n = placeholder() : py_float ; \"n\" @ \"seed.py\" \"f\" 1 1 0 9\n"
     "  sin = sin(x) : f64[s0, 48] strides [1, s0] ; \"np.sin\" @ \"seed.py\" \"f\" 2 2 8 17\n"
-    "  sum = sum(sin) {axes=[0, 1], all_axes=true, dtype=f32} : f32 scalar ; \"ndarray.sum\"\n"
-    "  mul = mul(sin, n) : f64[s0, 48] strides [1, s0] ; \"*\"\n"
+    "  sum = sum(sin) {axes=[0, 1], all_axes=true, dtype=f32} : f32 scalar ; \"ndarray.sum\" @ "
+    "\"stripped.py\" \"f\" 0 0 -1 -1\n"
+    "  mul = mul(sin, n) : f64[s0, 48] strides [1, s0] ; \"*\" @ \"seed.py\" \"f\" 3 3 4 10\n"
     "  inputs x, n\n"
     "  return sum, mul\n";
 
@@ -28,6 +29,15 @@ TEST(GraphText, parses_and_prints_back_unchanged) {
   EXPECT_EQ(to_text(*graph), kText);
   EXPECT_TRUE(verify(*graph).ok()) << verify(*graph).error().message;
   EXPECT_EQ(graph->env.facts()[0].where.file, "a \"b\".py");
+}
+
+TEST(GraphText, places_may_be_left_out_but_such_a_graph_is_not_lawful) {
+  const std::string text =
+      "graph \"g\" captured\n  x = placeholder() : f64[3] ; \"x\"\n  inputs x\n  return x\n";
+  Result<Graph> graph = parse_graph(text);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(to_text(*graph), text);
+  EXPECT_FALSE(verify(*graph).ok());
 }
 
 TEST(GraphText, random_graphs_survive_the_round_trip) {

@@ -23,6 +23,7 @@ Graph lawful() {
   SymInt s0 = graph.env.create_symbol("n", 4, 2, INT64_MAX, false);
   graph.env.le(s0, 8);
   GraphBuilder b(graph);
+  b.set_place({"a.py", "f", 1});
   NodeId x = b.placeholder("x", f64({3}));
   NodeId sine = *b.add(OpId::kSin, {x}, {}, "np.sin");
   NodeId c = b.constant(1.5, ValueClass::kPyFloat, DType::kFloat64);
@@ -52,9 +53,12 @@ const std::map<std::string, Break> kBreaks = {
      [](Graph& g) {
        Attrs all;
        all.all_axes = true;
-       GraphBuilder(g).add(OpId::kMean, {0}, all, "np.mean").value();
+       GraphBuilder builder(g);
+       builder.set_place(g.nodes[1].where);
+       builder.add(OpId::kMean, {0}, all, "np.mean").value();
        g.level = Graph::Level::kLowered;
      }},
+    {"nodes_have_an_origin", [](Graph& g) { g.nodes[1].where = {}; }},
     {"types_follow_from_operands", [](Graph& g) { g.nodes[1].type.dtype = DType::kFloat32; }},
 };
 

@@ -44,6 +44,25 @@ TEST(PassRunner, LowersTheSeedAndReportsEveryPassInOrder) {
     return gt, add)"));
 }
 
+TEST(PassRunner, RefusesACapturedGraphThatBreaksALaw) {
+  Graph graph = seed();
+  graph.nodes[1].where = {};
+  const auto reports = run_pipeline(graph, {});
+  ASSERT_FALSE(reports.ok());
+  EXPECT_THAT(reports.error().message, HasSubstr("law nodes_have_an_origin broken by sin"));
+}
+
+TEST(PassRunner, RefusesAPassThatLosesAnOrigin) {
+  const PassInfo pass{.name = "forgets", .doc = "", .run = [](Graph& graph) -> Result<bool> {
+                        graph.nodes[1].where = {};
+                        return true;
+                      }};
+  Graph graph = seed();
+  const auto reports = run_passes(graph, {&pass, 1}, {});
+  ASSERT_FALSE(reports.ok());
+  EXPECT_THAT(reports.error().message, HasSubstr("pass forgets: law nodes_have_an_origin broken by sin"));
+}
+
 TEST(PassRunner, SkipsAPassByName) {
   Graph graph = seed();
   auto reports = run_pipeline(graph, {.skip = {"eliminate_dead_nodes"}});

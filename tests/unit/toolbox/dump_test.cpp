@@ -113,6 +113,25 @@ TEST_F(DumpTest, main_binds_symbols_and_lays_out_inputs_with_negative_strides) {
   EXPECT_THAT(code, HasSubstr("status |= k0(buffers, sizes);"));
 }
 
+TEST_F(DumpTest, the_line_table_says_where_the_kernels_begin_in_the_dumped_file) {
+  ASSERT_EQ(writer_.add_line(frame_start(0, 0, "f")), "");
+  const Event event = Event(EventId::kKernelSource, {0, 0, 0}).set("code", std::string("// k0: sin\n"));
+  add(Event(event).set("lines", std::string(R"({"schema":"suture.kernel_lines/1"})")));
+  const std::string code = read("f_0_0/output_code.cpp"), table = read("f_0_0/kernel_lines.json");
+  const auto before =
+      std::count(code.begin(), code.begin() + static_cast<int64_t>(code.find("// k0: sin")), '\n');
+  EXPECT_EQ(table, R"({"file":"output_code.cpp","first_line":)" + std::to_string(before + 1) +
+                       R"(,"table":{"schema":"suture.kernel_lines/1"}})" + "\n");
+}
+
+TEST_F(DumpTest, a_line_table_that_is_no_json_gives_no_file) {
+  ASSERT_EQ(writer_.add_line(frame_start(0, 0, "f")), "");
+  add(Event(EventId::kKernelSource, {0, 0, 0})
+          .set("code", std::string("// k\n"))
+          .set("lines", std::string("{\"a\":")));
+  EXPECT_FALSE(fs::exists(root_ / "dump" / "f_0_0" / "kernel_lines.json"));
+}
+
 TEST_F(DumpTest, plans_that_do_not_fit_together_give_no_main) {
   ASSERT_EQ(writer_.add_line(frame_start(0, 0, "f")), "");
   add(inputs());

@@ -1,0 +1,143 @@
+"""suture where: from a line of a kernel to the line of Python and back, out of the cache, a trace and a debug dump."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from suture.cli import VERBS
+
+# Line numbers of the user's program (conftest.SEED) and what stands on them.
+SIN, GT, TIMES, MAXIMUM = 7, 8, 9, 10
+
+
+@pytest.fixture
+def recorded(run_python, seed_program, tmp_path) -> dict[str, Path]:
+    """The seed program ran with everything on; frames that were compiled: f for two sizes and what follows its break."""
+    places = {"cache": tmp_path / "cache", "trace": tmp_path / "trace", "dump": tmp_path / "dump"}
+    environment = {
+        "SUTURE_CACHE_DIR": str(places["cache"]),
+        "SUTURE_TRACE": str(places["trace"]),
+        "SUTURE_COMPILE_DEBUG": "1",
+        "SUTURE_COMPILE_DEBUG_DIR": str(places["dump"]),
+    }
+    for _ in range(2):  # the second run is served by the disk cache
+        done = run_python(str(seed_program), **environment)
+        assert done.returncode == 0, done.stderr
+    return places
+
+
+def statement(path: Path, text: str) -> int:
+    """The line of a kernel file on which the text stands, from 1."""
+    return next(n for n, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+def answer(run_python, *arguments: str, code: int = 0, **environment: str) -> dict:
+    done = run_python("-m", "suture", "where", *arguments, "--json", **environment)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("source", ["cache", "dump"])
+def test_every_commented_line_of_every_kernel_file_is_explained_as_its_comment_says(recorded, source):
+    from suture import _toolbox
+    from suture.cli.where import line_tables
+
+    tables = list(line_tables(str(recorded[source])))
+    files = {path: Path(path).read_text().splitlines() for path, _, _ in tables}
+    assert len(files) >= 3
+    compared = 0
+    for path, lines in files.items():
+        for number, line in enumerate(lines, 1):
+            comment = re.search(r";\s+// prog\.py:(\d+)(?:  (\S.*))?$", line)
+            if not comment:
+                continue
+            (match,) = json.loads(_toolbox.where(tables, f"{path}:{number}")[0])["matches"]
+            (place,) = match["places"]
+            assert place["line"] == int(comment[1]) and place["function"] == "f" and place["file"].endswith("/prog.py")
+            if comment[2]:
+                assert comment[2] in {node["target"] for node in match["nodes"]}
+            compared += 1
+    assert compared > 20
+
+
+def test_from_a_kernel_line_to_python_in_the_cache(run_python, recorded):
+    path = next(path for path in recorded["cache"].glob("f_*.cpp") if "vm_sin" in path.read_text())
+    line = statement(path, "vm_sin(")
+    environment = {"SUTURE_CACHE_DIR": str(recorded["cache"])}
+    for name in (str(path), path.name, path.stem):
+        found = answer(run_python, f"{name}:{line}", **environment)
+        (match,) = found["matches"]
+        assert found["schema"] == "suture.where/1" and found["direction"] == "kernel"
+        assert (
+            match["nodes"] == [{"name": "sin", "op": "sin", "target": "np.sin"}]
+            and match["lines"][0]["kind"] == "compute"
+        )
+        (place,) = match["places"]
+        assert (place["line"], place["source"]) == (SIN, "    y = np.sin(x) + 1")
+        assert place["source"][place["column"] : place["end_column"]] == "np.sin(x)"
+    said = run_python("-m", "suture", "where", f"{path.name}:{line}", **environment)
+    assert said.returncode == 0 and said.stdout == ""
+    assert "computes sin (np.sin)" in said.stderr and f"prog.py:{SIN} in f    y = np.sin(x) + 1" in said.stderr
+
+
+@pytest.mark.parametrize("source", ["cache", "trace", "dump"])
+def test_from_a_line_of_python_to_the_kernels(run_python, recorded, source):
+    found = answer(run_python, f"prog.py:{MAXIMUM}", "--in", str(recorded[source]))
+    assert found["direction"] == "source" and found["matches"]
+    assert {"maximum"} <= {node["op"] for match in found["matches"] for node in match["nodes"]}
+    for match in found["matches"]:
+        assert all(place["line"] == MAXIMUM for place in match["places"])
+        path = Path(match["path"])
+        lines = path.read_text().splitlines()
+        assert any("op_maximum" in lines[line["line"] - 1] for line in match["lines"]), "lines count in the file"
+
+
+def test_the_kernel_is_found_by_its_name(run_python, recorded):
+    found = answer(run_python, "cpp_fused_add_gt_sin_sum_0:2", "--in", str(recorded["trace"]))
+    assert {match["kernel"] for match in found["matches"]} == {"cpp_fused_add_gt_sin_sum_0"}
+    assert all(match["lines"] == [{"line": 2, "kind": "kernel"} | match["lines"][0]] for match in found["matches"])
+    assert {place["line"] for match in found["matches"] for place in match["places"]} == {SIN, GT}
+
+
+def test_a_line_that_no_kernel_is_made_from_is_a_finding(run_python, recorded):
+    found = answer(run_python, "prog.py:5", "--in", str(recorded["trace"]), code=1)
+    assert found["matches"] == [] and found["nearest_lines"] == [SIN]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("prg.py:5", "did you mean 'prog.py'?"),
+        ("cpp_fused_add_gt_sin_sum_1:5", "did you mean 'cpp_fused_add_gt_sin_sum_0'?"),
+        (
+            "cpp_fused_add_gt_sin_sum_0:5000",
+            "line 5000 is in no kernel of 'cpp_fused_add_gt_sin_sum_0'; there are lines 1 to",
+        ),
+        ("prog.py", "'prog.py' is not NAME:LINE"),
+    ],
+)
+def test_what_cannot_be_found_is_said_with_what_can(run_python, recorded, place, message):
+    done = run_python("-m", "suture", "where", place, "--in", str(recorded["trace"]))
+    assert done.returncode == 2 and message in done.stderr and done.stdout == ""
+
+
+def test_places_without_kernels_are_refused(run_python, tmp_path):
+    (tmp_path / "empty").mkdir()
+    done = run_python("-m", "suture", "where", "f:1", "--in", str(tmp_path / "empty"))
+    assert done.returncode == 2 and "holds no kernels" in done.stderr
+    assert run_python("-m", "suture", "where", "f:1", "--in", str(tmp_path / "nowhere")).returncode == 2
+    assert run_python("-m", "suture", "where", "f:1", SUTURE_CACHE_DIR="off").returncode == 2
+
+
+def test_nothing_named_in_a_table_is_opened(run_python, recorded, seed_program):
+    seed_program.unlink()
+    found = answer(run_python, f"prog.py:{TIMES}", "--in", str(recorded["cache"]))
+    assert {place["source"] for match in found["matches"] for place in match["places"]} == {"        y = y * 2"}
+
+
+def test_the_verb_is_listed(run_python):
+    assert "where" in VERBS and "which line of Python" in run_python("-m", "suture", "--help").stdout
