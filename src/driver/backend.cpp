@@ -102,6 +102,13 @@ std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay,
   return times;
 }
 
+void add_debug_info(KernelSource& source, const GeneratedCode& code, const Capture& capture) {
+  source.debug_info = true;
+  source.function = capture.function.code.qualname;
+  for (const CodeLine& line : code.lines)
+    if (line.where.known()) source.user_lines.push_back({line.line, line.where.file, line.where.line});
+}
+
 Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef replay, Compiler& compiler,
                              CompileContext& ctx, Phases& phases) {
   auto lowering = phases.start("passes");
@@ -130,6 +137,7 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
                         .fast_math = ctx.frame.numerics == "fast",
                         .line_table = code.line_table};
     for (const KernelInfo& kernel : code.kernels) source.symbols.push_back(kernel.name);
+    if (ctx.options.flag("debug_info")) add_debug_info(source, code, capture);
     SUTURE_TRY(library, toolchain->compile(source));
     native.library = std::move(library);
     compiling.stop();

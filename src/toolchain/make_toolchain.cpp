@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "toolchain/compilers.h"
+#include "toolchain/debug_text.h"
 #include "toolchain/kernel_cache.h"
 #include "toolchain/kernel_key.h"
 #include "toolchain/prelude.h"
@@ -53,6 +54,7 @@ class CachingToolchain : public Toolchain {
 Digest kernel_key(const std::string& compiler, const Digest& prelude, const KernelSource& source) {
   std::string text = fmt::format("abi {}\nprelude {}\nfast {}\ncompiler {} {}\n", kKernelAbiVersion,
                                  to_hex(prelude), source.fast_math, compiler.size(), compiler);
+  if (source.debug_info) text += fmt::format("debug {} {}\n", source.function.size(), source.function);
   for (const std::string& symbol : source.symbols) text += fmt::format("symbol {}\n", symbol);
   return sha256(text + source.cpp);
 }
@@ -65,8 +67,10 @@ Digest CachingToolchain::key(const ObjectCompiler& compiler, const KernelSource&
 
 Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile(const KernelSource& source) {
   KernelCache cache(cache_dir_);
+  KernelSource given = source;  // the file on disk stays as it reads best
+  if (source.debug_info) given.cpp = with_line_directives(source.cpp, source.user_lines);
   for (;;) {
-    auto library = compile_with(*compilers_[current_], source, cache);
+    auto library = compile_with(*compilers_[current_], given, cache);
     if (library.ok()) {
       write_sources(source, cache, **library);
       (*library)->cache_dir = cache_dir_;

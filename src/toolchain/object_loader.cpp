@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
 
+#include "toolchain/gdb_jit.h"
 #include "toolchain/kernel_imports.h"
 
 namespace suture {
@@ -50,6 +52,7 @@ class LoadedObject : public KernelLibrary {
   }
   std::unique_ptr<Mapping> memory;
   std::map<std::string, suture_kernel_fn> functions;
+  std::unique_ptr<GdbObject> debugger;  // of objects with line tables; forgotten before the memory goes
 };
 
 // The pages of one protection.
@@ -114,6 +117,7 @@ class Loader {
     if (tables != 1 || header->e_shstrndx >= sections_.size()) return refused("no symbol table");
     if (!content(symbol_table())) return refused("symbol table cut short");
     names_ = header->e_shstrndx;
+    section_table_ = header->e_shoff;
     return ok_status();
   }
 
@@ -292,8 +296,27 @@ class Loader {
     }
     for (const Elf64_Shdr& section : sections_)
       if (section.sh_flags & SHF_EXECINSTR) loaded->code_bytes += section.sh_size;
+    if (has_line_tables()) loaded->debugger = std::make_unique<GdbObject>(object_with_addresses());
     loaded->memory = std::move(memory_);
     return std::unique_ptr<KernelLibrary>(std::move(loaded));
+  }
+
+  bool has_line_tables() const {
+    return std::ranges::any_of(sections_, [this](const Elf64_Shdr& section) {
+      return text_at(sections_[names_], section.sh_name) == ".debug_line";
+    });
+  }
+
+  // A copy whose section headers say where its sections were put.
+  std::string object_with_addresses() const {
+    std::string copy(object_);
+    for (size_t i = 0; i < sections_.size(); ++i) {
+      if (!place_[i]) continue;
+      const uint64_t address = start() + *place_[i];
+      const size_t field = section_table_ + i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr);
+      std::memcpy(copy.data() + field, &address, sizeof address);
+    }
+    return copy;
   }
 
   uint64_t start() const { return reinterpret_cast<uint64_t>(memory_->base()); }
@@ -301,6 +324,7 @@ class Loader {
   std::string_view object_;
   std::vector<Elf64_Shdr> sections_;
   size_t names_ = 0;                          // section of the sections' names
+  size_t section_table_ = 0;                  // offset of the section headers
   std::vector<std::optional<size_t>> place_;  // of each loaded section, from the start of the mapping
   std::vector<Segment> segments_;
   size_t size_ = 0, imports_ = 0, stubs_ = 0, slots_ = 0;

@@ -5,6 +5,7 @@
 //   Objects are what our own code generator writes: ELF x86-64, position independent, small code model, no exceptions, no
 //   thread-local storage, no initialisers. Sections are laid out in one mapping (code, then constants, then data), calls of
 //   imported functions go through a stub and a slot of a table, relocations are applied, and the pages are protected.
+//   An object with line tables is made known to debuggers (gdb_jit.h).
 // Invariants
 //   - No page is writable and executable at once.
 //   - Only functions of kernel_imports.def are reachable from a kernel by name.

@@ -137,7 +137,7 @@ class SubprocessCompiler : public ObjectCompiler {
 
  private:
   Error missing() const;
-  std::vector<std::string> command_line(const TemporaryDirectory& directory) const;
+  std::vector<std::string> command_line(const TemporaryDirectory& directory, bool debug_info) const;
 
   std::string wanted_;
   std::vector<std::string> command_;
@@ -162,8 +162,10 @@ Error SubprocessCompiler::missing() const {
   return Error::unsupported("toolchain", what + "; install one, for example: apt install g++");
 }
 
-std::vector<std::string> SubprocessCompiler::command_line(const TemporaryDirectory& directory) const {
+std::vector<std::string> SubprocessCompiler::command_line(const TemporaryDirectory& directory,
+                                                          bool debug_info) const {
   std::vector<std::string> line = command_;
+  if (debug_info) line.emplace_back("-g1");
   line.insert(line.end(), std::begin(kMeaningFlags), std::end(kMeaningFlags));
   line.insert(line.end(), std::begin(kObjectFlags), std::end(kObjectFlags));
   line.insert(line.end(), {"-include", directory.file("prelude.h"), directory.file("kernel.cpp"), "-o",
@@ -179,7 +181,7 @@ Result<ObjectCode> SubprocessCompiler::compile(const KernelSource& source) {
       !write_file(directory.file("kernel.cpp"), source.cpp))
     return no_directory();
   const auto start = std::chrono::steady_clock::now();
-  SUTURE_TRY(outcome, run_child(command_line(directory), kTimeoutSeconds));
+  SUTURE_TRY(outcome, run_child(command_line(directory, source.debug_info), kTimeoutSeconds));
   if (outcome.timed_out)
     return Error::unsupported("toolchain",
                               fmt::format("{} took more than {} s and was ended", name(), kTimeoutSeconds));

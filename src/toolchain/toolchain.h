@@ -35,12 +35,23 @@ class KernelLibrary {
   std::string object;  // the file it was loaded from, for disassembly
 };
 
+// The user's line that a line of KernelSource::cpp is made from.
+struct UserLine {
+  int line = 0;  // of `cpp`, 1-based
+  std::string file;
+  int user_line = 0;
+};
+
 struct KernelSource {
   std::string graph_name;  // "f_graph_0": stem of the file name
   std::string cpp;         // kernels only; the toolchain adds the prelude
   std::vector<std::string> symbols;
   bool fast_math = false;  // numerics="fast"
   std::string line_table;  // what each line of `cpp` is made from, as JSON; lies beside the source on disk
+  // For debuggers and profilers: the machine code gets line tables that name these lines, ascending by `line`.
+  bool debug_info = false;
+  std::string function;  // of the user, which debuggers show
+  std::vector<UserLine> user_lines;
 };
 
 class Toolchain {

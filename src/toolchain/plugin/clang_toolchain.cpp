@@ -32,7 +32,12 @@
 #include <clang/Serialization/ASTWriter.h>
 #include <llvm-c/Disassembler.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h>
+#include <llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -258,10 +263,15 @@ Result<std::unique_ptr<llvm::Module>> ClangCompiler::parse(const KernelSource& s
   std::vector<std::string> args = cc1_arguments(host_);
   args.insert(args.end(),
               {"-emit-llvm-only", "-include-pch", kPchPath, "-fno-validate-pch", "-x", "c++", path});
+  // Version 4 of DWARF: everything that a reader of line tables needs is in one section.
+  if (source.debug_info)
+    args.insert(args.end(),
+                {"-debug-info-kind=line-tables-only", "-dwarf-version=4", "-debugger-tuning=gdb"});
   clang::EmitLLVMOnlyAction action(&context);
   SUTURE_TRY_VOID(run_frontend(files, std::move(args), action));
   std::unique_ptr<llvm::Module> module = action.takeModule();
   if (!module) return Error::internal("toolchain", "clang gave no module");
+  if (source.debug_info) describe_to_debuggers(*module, source.function);
   return module;
 }
 
@@ -277,6 +287,23 @@ Result<std::unique_ptr<llvm::TargetMachine>> ClangCompiler::make_target() const 
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
   if (!machine) return Error::internal("toolchain", "no code generator for " + host_.triple);
   return machine;
+}
+
+// What debuggers see of a kernel. The loops bear the name of the user's function, the entry that of the kernel. The prelude
+// is no place to step into: what is inlined from it belongs to the line that calls it.
+void describe_to_debuggers(llvm::Module& module, const std::string& user_function) {
+  for (llvm::Function& function : module) {
+    llvm::DISubprogram* about = function.getSubprogram();
+    if (!about) continue;
+    if (about->getFilename().ends_with("prelude.h")) {
+      function.setSubprogram(nullptr);
+      for (llvm::Instruction& instruction : llvm::instructions(function)) instruction.setDebugLoc({});
+    } else if (function.hasLocalLinkage()) {
+      constexpr unsigned kName = 2, kLinkageName = 3;
+      about->replaceOperandWith(kName, llvm::MDString::get(module.getContext(), user_function));
+      about->replaceOperandWith(kLinkageName, nullptr);
+    }
+  }
 }
 
 // Tells the vectoriser about the vector forms of the prelude's functions (prelude/vector_types.h):
@@ -377,6 +404,17 @@ Result<ObjectCode> ClangCompiler::compile_or_throw(const KernelSource& source) {
   return code;
 }
 
+// Objects with debug sections are registered with gdb.
+void tell_debuggers(llvm::orc::LLJIT& jit) {
+  auto* layer = llvm::dyn_cast<llvm::orc::ObjectLinkingLayer>(&jit.getObjLinkingLayer());
+  if (!layer) return;
+  llvm::orc::ExecutionSession& session = jit.getExecutionSession();
+  auto registrar = std::make_unique<llvm::orc::EPCDebugObjectRegistrar>(
+      session, llvm::orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBWrapper));
+  layer->addPlugin(std::make_unique<llvm::orc::DebugObjectManagerPlugin>(
+      session, std::move(registrar), /*RequireDebugSections=*/true, /*AutoRegisterCode=*/true));
+}
+
 Result<std::shared_ptr<llvm::orc::LLJIT>> ClangCompiler::jit() {
   const std::lock_guard lock(mutex_);
   if (jit_) return jit_;
@@ -391,6 +429,7 @@ Result<std::shared_ptr<llvm::orc::LLJIT>> ClangCompiler::jit() {
   // Lookups return their errors; the session's reporter would print them.
   (*jit)->getExecutionSession().setErrorReporter(
       [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  tell_debuggers(**jit);
   jit_ = std::move(*jit);
   return jit_;
 }
