@@ -262,8 +262,9 @@ int GuardProgram::refused(const Operation& op, const GuardSet& set, const ShapeE
     const Guard& guard = set.guards[static_cast<size_t>(index)];
     if (op.code == Code::kModule) {
       const auto& source = set.sources[guard.source];
-      PyView found =
-          PyDict_GetItemWithError(modules_[static_cast<size_t>(op.number)].dict, source.name_object.get());
+      PyView module = modules_[static_cast<size_t>(op.number)].module;
+      if (!PyModule_CheckExact(module)) return op.guard;  // it was given another class
+      PyView found = PyDict_GetItemWithError(PyModule_GetDict(module), source.name_object.get());
       if (found == nullptr) discard_error();
       if (found != guard.object.get()) return index;
     } else if (!check_guard(guard, env, scratch.slots[static_cast<size_t>(op.slot)], nullptr,

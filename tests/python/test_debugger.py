@@ -89,7 +89,7 @@ def test_debug_info_is_off_by_default_and_part_of_the_key(run_python, write_prog
         assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
         (file,) = trace.glob("*.jsonl")
         compiled = [e for e in map(json.loads, file.read_text().splitlines()) if e.get("event") == "kernel_compiled"]
-        assert [event["cache_hit"] for event in compiled] == [hits]
+        assert [event["fields"]["cache_hit"] for event in compiled] == [hits]
     kernels = {file: b".debug_line" in file.read_bytes() for file in (tmp_path / "cache").glob("*.kernel")}
     assert sorted(kernels.values()) == [False, True]
     (source,) = (tmp_path / "cache").glob("*.cpp")

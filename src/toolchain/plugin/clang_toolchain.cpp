@@ -271,7 +271,6 @@ Result<std::unique_ptr<llvm::Module>> ClangCompiler::parse(const KernelSource& s
   SUTURE_TRY_VOID(run_frontend(files, std::move(args), action));
   std::unique_ptr<llvm::Module> module = action.takeModule();
   if (!module) return Error::internal("toolchain", "clang gave no module");
-  if (source.debug_info) describe_to_debuggers(*module, source.function);
   return module;
 }
 
@@ -291,16 +290,19 @@ Result<std::unique_ptr<llvm::TargetMachine>> ClangCompiler::make_target() const 
 
 // What debuggers see of a kernel. The loops bear the name of the user's function, the entry that of the kernel. The prelude
 // is no place to step into: what is inlined from it belongs to the line that calls it.
-void describe_to_debuggers(llvm::Module& module, const std::string& user_function) {
+void describe_to_debuggers(llvm::Module& module, const KernelSource& source) {
   for (llvm::Function& function : module) {
     llvm::DISubprogram* about = function.getSubprogram();
     if (!about) continue;
-    if (about->getFilename().ends_with("prelude.h")) {
+    const auto names = [&](const std::string& kernel) {
+      return function.getName().contains(kernel);
+    };  // mangled or not
+    if (std::none_of(source.symbols.begin(), source.symbols.end(), names)) {
       function.setSubprogram(nullptr);
       for (llvm::Instruction& instruction : llvm::instructions(function)) instruction.setDebugLoc({});
     } else if (function.hasLocalLinkage()) {
       constexpr unsigned kName = 2, kLinkageName = 3;
-      about->replaceOperandWith(kName, llvm::MDString::get(module.getContext(), user_function));
+      about->replaceOperandWith(kName, llvm::MDString::get(module.getContext(), source.function));
       about->replaceOperandWith(kLinkageName, nullptr);
     }
   }
@@ -393,6 +395,7 @@ Result<ObjectCode> ClangCompiler::compile_or_throw(const KernelSource& source) {
   code.times.load = take_ms(clock);
   llvm::LLVMContext context;
   SUTURE_TRY(module, parse(source, context));
+  if (source.debug_info) describe_to_debuggers(*module, source);
   code.times.frontend = take_ms(clock);
   SUTURE_TRY(machine, make_target());
   module->setDataLayout(machine->createDataLayout());

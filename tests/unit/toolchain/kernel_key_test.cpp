@@ -32,5 +32,17 @@ TEST(KernelKey, differs_with_compiler_prelude_code_numerics_and_symbols) {
   EXPECT_EQ(keys.size(), 7u);
 }
 
+TEST(KernelKey, differs_with_debug_info_and_the_function_it_names) {
+  KernelSource source;
+  source.cpp = "code";
+  const auto text = [&] { return to_hex(kernel_key("clang", sha256("prelude"), source)); };
+  std::set<std::string> keys = {text()};
+  source.debug_info = true;
+  keys.insert(text());
+  source.function = "f";
+  keys.insert(text());
+  EXPECT_EQ(keys.size(), 3u);
+}
+
 }  // namespace
 }  // namespace suture
