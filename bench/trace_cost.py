@@ -1,10 +1,10 @@
-"""What it costs to watch: logs and traces, as shares of the compile time they accompany.
+"""What it costs to watch: logs and traces, as shares of the compile they accompany, and nothing when they are off.
 
-One process compiles the same functions again and again, with nothing on, with SUTURE_LOGS=graph_breaks,recompiles, and with a
-full trace, in turns, and compares CPU times. What watching adds is measured where the kernels come from the disk cache: the
-events are the same, and the C++ compiler, whose time varies by more than the whole of it, does not run. The share is that
-of a compile in which it does run. Warm calls emit nothing: their instructions are counted with valgrind, where it is
-installed.
+Instructions, where valgrind is installed: what watching adds is counted where the kernels come from the disk cache (the events
+are the same), the share is that of a compile in which the C++ compiler runs. Times: one process compiles the same functions
+again and again without a disk cache, with nothing on, with SUTURE_LOGS=graph_breaks,recompiles and with a full trace, in turns;
+medians of what a round adds to the round without. The times have the operating system in them (every record is a write), and
+the noise of the machine; the bars are for the instructions, and for the times where valgrind is missing.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
-from shutil import which
+from statistics import median
 
-from bench import bars
+from bench import bars, instructions
 
-BUDGETS = {  # mode -> what is on, per cent of the compile time
+BUDGETS = {  # mode -> what is on, per cent of the compile
     "logs": ("SUTURE_LOGS=graph_breaks,recompiles", 2.0),
     "trace": ("SUTURE_TRACE", 10.0),
 }
+OFF = 0.5  # per cent that calls and compiles may cost more after somebody has watched than before: the noise of the counts
 
-MEASURE = """
-import json, os, sys, time
+PROGRAM = """
+import json, os, sys, tempfile, time
 import numpy as np
 import suture
+from suture import _core
 
-directory, rounds = sys.argv[1], int(sys.argv[2])
+directory = tempfile.mkdtemp()
 
 def scale(x, k):
     return x * k
@@ -44,97 +45,120 @@ def g(x):
     rows = x - x.mean(axis=1)[:, None]
     return np.sqrt((rows * rows).sum(axis=1)) + np.tanh(x[:, 0])
 
-suture.config.logs_out = os.path.join(directory, "log")
-
 def compile_all():
     for function, arguments in ((f, (3.0,)), (g, ())):
         compiled = suture.compile(function)
         for size in (4, 6, 8):
             compiled(np.ones((size, size)), *arguments)
 
-def timed(mode):
-    with suture.config.patch(trace=os.path.join(directory, "trace") if mode == "trace" else ""):
+def watched(mode, run):
+    with suture.config.patch(
+        trace=os.path.join(directory, "trace") if mode == "trace" else "", logs_out=os.path.join(directory, "log")
+    ):
         with suture.set_logs("graph_breaks,recompiles" if mode == "logs" else ""):
-            begin = time.process_time()
-            compile_all()
-            return (time.process_time() - begin) * 1e3
+            return run()
+"""
+
+TIMES = (
+    PROGRAM
+    + """
+def timed():
+    begin = time.process_time()
+    compile_all()
+    return (time.process_time() - begin) * 1e3
 
 modes = ("off", "logs", "trace")
-for mode in modes: timed(mode)
+for mode in modes: watched(mode, timed)
 times = {mode: [] for mode in modes}
-for round in range(rounds):
+for round in range(int(sys.argv[1])):
     for k in range(3):
         mode = modes[(round + k) % 3]
-        times[mode].append(timed(mode))
+        times[mode].append(watched(mode, timed))
 print(json.dumps(times))
 """
+)
 
-WARM = """
-import sys
-import numpy as np
-import suture
+COUNTS = (
+    PROGRAM
+    + """
+from bench.instructions import section
 
-f = suture.compile(lambda x, y: x * 2 + y)
-x = np.ones(2)
-f(x, x)
-for _ in range(int(sys.argv[1])): f(x, x)
+def counted(name, run):
+    def once():
+        with section(name):
+            run()
+    return once
+
+small = suture.compile(lambda x, y: x * 2 + y)
+x = np.ones(3)
+def calls():
+    for _ in range(1000): small(x, x)
+
+for _ in range(3): calls()
+compile_all()
+for again in ("", " again"):
+    counted("compile off" + again, compile_all)()
+    counted("calls off" + again, calls)()
+    for mode in ("logs", "trace"):
+        watched(mode, compile_all)  # what is imported and opened only once is not counted
+        watched(mode, counted("compile " + mode + again, compile_all))
+        watched(mode, counted("calls " + mode + again, calls))
+    _core.profile(True)
+    compile_all()
+    calls()
+    _core.profile(False)
 """
+)
+
+COLD = PROGRAM + "\nfrom bench.instructions import section\ncompile_all()\nwith section('cold'): compile_all()\n"
 
 
-def _environment(**more: str) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SUTURE_")}
-    return {**inherited, **more}
-
-
-def _measure(cache: str, rounds: int) -> dict[str, list[float]]:
+def counts() -> dict[str, int]:
+    """Instructions of a compile of 12 frames whose kernels are in the disk cache and of 1000 calls: `off` before anybody watched
+    in this process, `logs` and `trace` while they are on, `off again` after that."""
     with tempfile.TemporaryDirectory() as directory:
-        done = subprocess.run(
-            [sys.executable, "-c", MEASURE, directory, str(rounds)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=_environment(SUTURE_CACHE_DIR=cache or os.path.join(directory, "cache")),
-        )
+        return instructions.count(COUNTS, SUTURE_CACHE_DIR=directory)
+
+
+def _times(rounds: int) -> dict[str, list[float]]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SUTURE_")}
+    done = subprocess.run(
+        [sys.executable, "-c", TIMES, str(rounds)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**inherited, "SUTURE_CACHE_DIR": "off"},
+    )
     return json.loads(done.stdout)
 
 
-def _best(figures: list[float]) -> float:
-    """Of the best third of the rounds: what other programs take away only ever adds."""
-    kept = sorted(figures)[: max(1, len(figures) // 3)]
-    return sum(kept) / len(kept)
-
-
-def _instructions(calls: int, **environment: str) -> int:
-    with tempfile.TemporaryDirectory() as directory:
-        output = Path(directory, "callgrind")
-        subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", sys.executable, "-c", WARM, str(calls)],
-            capture_output=True,
-            check=True,
-            env=_environment(
-                SUTURE_TRACE=os.path.join(directory, "t") if environment.pop("trace", "") else "", **environment
-            ),
-        )
-        (summary,) = [line for line in output.read_text().splitlines() if line.startswith(("summary:", "totals:"))][:1]
-    return int(summary.split()[1])
+def _by_instructions() -> None:
+    found, cold = counts(), instructions.count(COLD, SUTURE_CACHE_DIR="off")["cold"]
+    off = found["compile off"]
+    print(
+        f"compiles of 12 frames: {cold / 1e6:.0f} million instructions, {off / 1e6:.1f} with kernels from the disk cache"
+    )
+    for mode, (text, budget) in BUDGETS.items():
+        added = found[f"compile {mode} again"] - off
+        print(f"  {text:36s} adds {added / 1e6:6.2f} million: {added / cold * 100:5.2f} %")
+        bars.at_most(f"{text}, share of the instructions of a compile", added / cold * 100, budget, " %")
+    for what in ("compile", "calls"):
+        change = (found[f"{what} off again"] / found[f"{what} off"] - 1) * 100
+        print(f"{what} off: {found[f'{what} off']} instructions before anybody watched, {change:+.3f} % after it")
+        bars.at_most(f"{what} with everything off, more after somebody has watched", change, OFF, " %")
 
 
 def trace_cost(rounds: int = 15) -> None:
-    cold, cached = _best(_measure("off", rounds)["off"]), _measure("", rounds)
-    base = _best(cached["off"])
-    print(
-        f"compiles of 12 frames: {cold:.1f} ms of CPU with the C++ compiler, {base:.1f} ms with kernels from the disk cache"
-    )
+    counted = instructions.available()
+    if counted:
+        _by_instructions()
+    else:
+        print("valgrind is not installed, or cannot be asked on this processor: instructions are not counted")
+    times = _times(rounds)
+    base = median(times["off"])
+    print(f"compiles of 12 frames, medians of {rounds} rounds: {base:.1f} ms of CPU")
     for mode, (text, budget) in BUDGETS.items():
-        added = _best(cached[mode]) - base
-        share = added / cold * 100
-        print(
-            f"  {text:36s} adds {added:6.3f} ms: {share:5.2f} % with the compiler, {added / base * 100:5.1f} % without"
-        )
-        bars.at_most(f"{text}, share of a compile", share, budget, " %")
-    if which("valgrind") is None:
-        print("warm calls: valgrind is not installed, instructions are not counted")
-        return
-    for name, settings in (("nothing on", {}), ("with a full trace", {"trace": "1"})):
-        few, many = (_instructions(calls, SUTURE_CACHE_DIR="off", **settings) for calls in (100, 1100))
-        print(f"warm call, {name:18s} {(many - few) / 1000:8.1f} instructions")
+        added = median(on - off for on, off in zip(times[mode], times["off"]))
+        print(f"  {text:36s} adds {added:6.3f} ms: {added / base * 100:5.2f} %")
+        if not counted:
+            bars.at_most(f"{text}, share of the time of a compile", added / base * 100, budget, " %")

@@ -1,5 +1,6 @@
 #include "capture/source_text.h"
 
+#include "base/source_line.h"
 #include "cpython/objects.h"
 #include "cpython/py_ref.h"
 
@@ -28,21 +29,14 @@ bool starts_with_word(const std::string& line, const std::string& word) {
 }  // namespace
 
 std::string raw_source_line(const UserSpan& where) {
-  if (!where.known()) return "";
-  constexpr size_t kLongest = 4096;
-  std::string line = raw_line(where);
-  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
-  if (line.size() <= kLongest) return line;
-  size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
-  return line.substr(0, end);
+  return where.known() ? bounded_source_line(raw_line(where)) : "";
 }
 
-std::string source_line(const UserSpan& where) { return stripped(raw_line(where)); }
+std::string source_line(const UserSpan& where) { return stripped(bounded_source_line(raw_line(where))); }
 
 std::string condition_text(const UserSpan& where) {
   const std::string raw = raw_line(where);
-  const std::string line = stripped(raw);
+  const std::string line = stripped(bounded_source_line(raw));
   if (line.empty()) return "this condition";
   const bool has_columns = where.line == where.end_line && where.column >= 0 &&
                            where.end_column > where.column &&

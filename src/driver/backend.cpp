@@ -144,6 +144,7 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
     report_kernels(ctx, lowered, code, *native.library);
     report_assembly(ctx, capture.graph.name, *toolchain, *native.library);
   }
+  std::vector<KeptInput> saved = kept_inputs(code.plan, lowered.env);
   native.plan = std::move(code.plan);
   native.replay = replay;
   native.symbol_count = static_cast<int>(capture.graph.env.symbols().size());
@@ -157,7 +158,7 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
     if (!measuring) report(status, flags);
   };
   SUTURE_TRY(compiled, make_compiled_graph(std::move(native), capture.graph.name));
-  report_perf_hints(ctx, compiler, kept,
+  report_perf_hints(ctx, compiler, kept, std::move(saved),
                     measured(compiled.get(), replay.get(), capture, input, compiler, phases));
   return compiled;
 }

@@ -35,8 +35,8 @@ std::string at_line(const Node& node) {
 // Hints of one graph, in the order of its plan.
 class PlanHints {
  public:
-  PlanHints(const Lowered& lowered, const GraphTimes* times)
-      : graph_(lowered.graph), schedule_(lowered.schedule), times_(times) {}
+  PlanHints(const Lowered& lowered, std::span<const KeptInput> kept, const GraphTimes* times)
+      : graph_(lowered.graph), schedule_(lowered.schedule), kept_(kept), times_(times) {}
 
   std::vector<PerfHint> run() {
     for (step_ = 0; step_ < schedule_.steps.size(); ++step_) {
@@ -153,9 +153,9 @@ class PlanHints {
     const Node& node = graph_.node(store.node);
     const BufferId root = root_buffer(schedule_.buffers, store.access.buffer);
     const Buffer& buffer = schedule_.buffers[static_cast<size_t>(root)];
-    if (bytes_of(root) < kNoticeableBytes) return;
     const bool effect = info(node.op).kind == OpKind::Effect;
-    if (effect && buffer.kind == Buffer::Kind::kInput) return kept_input(node, root);
+    if (effect && buffer.kind == Buffer::Kind::kInput) return kept_input(node, buffer.input);
+    if (bytes_of(root) < kNoticeableBytes) return;
     // A kernel that computes anything else stores its result in the order of the new shape, for nothing.
     const bool only_copies = buffer.kind == Buffer::Kind::kTemp || group.nest.nodes.size() == 1;
     if (is_reshape(node) && only_copies) copied(PerfHintId::kCopyReshape, node, root, "copies {}");
@@ -176,9 +176,10 @@ class PlanHints {
         fmt::format("{} written and read again", bytes_text(bytes)), 2 * bytes, cost_of_moving(2 * bytes));
   }
 
-  void kept_input(const Node& node, BufferId root) {
-    if (!kept_.insert(root).second) return;
-    const int64_t bytes = bytes_of(root);
+  void kept_input(const Node& node, int input) {
+    const auto kept = std::ranges::find(kept_, input, &KeptInput::input);
+    if (kept == kept_.end() || kept->bytes < kNoticeableBytes || !told_.insert(input).second) return;
+    const int64_t bytes = kept->bytes;
     add(PerfHintId::kCopyKeptInput, node,
         fmt::format("{} writes into an argument: its {} are saved first", spelled(node), bytes_text(bytes)),
         fmt::format("{} copied at every call", bytes_text(bytes)), 2 * bytes, cost_of_moving(2 * bytes));
@@ -262,9 +263,10 @@ class PlanHints {
 
   const Graph& graph_;
   const Schedule& schedule_;
+  std::span<const KeptInput> kept_;
   const GraphTimes* times_;
   size_t step_ = 0;
-  std::set<BufferId> kept_;  // arguments whose copy has been told
+  std::set<int> told_;  // arguments whose copy has been told
   std::set<NodeId> copies_;
   std::vector<PerfHint> hints_;
 };
@@ -297,19 +299,36 @@ Event perf_hint_event(const CompileId& id, const PerfHint& hint) {
       .set("line", int64_t{hint.where.line});
 }
 
-std::vector<PerfHint> plan_hints(const Lowered& lowered, const GraphTimes* times) {
-  return PlanHints(lowered, times).run();
+std::vector<KeptInput> kept_inputs(const LaunchPlan& plan, const ShapeEnv& env) {
+  std::vector<KeptInput> kept;
+  for (const BufferSpec& part : plan.can_replay ? plan.overwritten : std::vector<BufferSpec>()) {
+    const BufferSpec* root = &part;
+    while (root->kind == BufferSpec::Kind::kView) root = &plan.buffers[static_cast<size_t>(root->base)];
+    const int64_t bytes = env.hint(product(part.shape)) * itemsize(part.dtype);
+    const auto known = std::ranges::find(kept, root->input, &KeptInput::input);
+    if (known == kept.end())
+      kept.push_back({root->input, bytes});
+    else
+      known->bytes += bytes;
+  }
+  return kept;
+}
+
+std::vector<PerfHint> plan_hints(const Lowered& lowered, std::span<const KeptInput> kept,
+                                 const GraphTimes* times) {
+  return PlanHints(lowered, kept, times).run();
 }
 
 void report_perf_hints(const CompileContext& ctx, Compiler& compiler, std::shared_ptr<const Lowered> lowered,
-                       std::shared_ptr<const GraphTimes> times) {
-  compiler.report_unwritten(ctx.id, {EventId::kPerfHint},
-                            [id = ctx.id, lowered = std::move(lowered), times = std::move(times)] {
-                              std::vector<Event> events;
-                              for (const PerfHint& hint : plan_hints(*lowered, times.get()))
-                                events.push_back(perf_hint_event(id, hint));
-                              return events;
-                            });
+                       std::vector<KeptInput> kept, std::shared_ptr<const GraphTimes> times) {
+  compiler.report_unwritten(
+      ctx.id, {EventId::kPerfHint},
+      [id = ctx.id, lowered = std::move(lowered), kept = std::move(kept), times = std::move(times)] {
+        std::vector<Event> events;
+        for (const PerfHint& hint : plan_hints(*lowered, kept, times.get()))
+          events.push_back(perf_hint_event(id, hint));
+        return events;
+      });
 }
 
 std::optional<PerfHint> page_fault_hint(const FrameRecord& frame, const CallSample& sample) {

@@ -106,6 +106,18 @@ def test_bytes_are_those_of_the_arrays(profiled):
     assert hint["bytes"] == 2 * 200 * 200 * 8 and "from float32 to float64" in hint["sentence"]
 
 
+def test_only_what_is_overwritten_and_can_be_needed_again_is_saved(profiled):
+    def half(x):
+        x[:50_000] = x[:50_000] * 2
+
+    def quiet(x):
+        np.negative(x, out=x)
+
+    (hint,) = run(half, call, (np.ones(100_000),), {})[2]
+    assert hint["id"] == "copy_kept_input" and hint["bytes"] == 2 * 50_000 * 8
+    assert run(quiet, call, (np.ones(100_000),), {})[2] == [], "no condition of floating point can be met"
+
+
 def test_a_product_of_floats_has_no_vector_multiplication_and_its_edit_has():
     def multiplications(function):
         _, _, events = run(function, call, load("reduction_sequential")[0][2](), {}, events=["kernel_assembly"])

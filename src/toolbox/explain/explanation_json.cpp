@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/json_writer.h"
+#include "base/source_line.h"
 #include "toolbox/explain/explanation.h"
 
 namespace suture::toolbox {
@@ -52,7 +53,7 @@ void write_breaks(JsonWriter& json, const Explanation& explanation) {
     std::string source = explanation.source_line()
                              ? explanation.source_line()(record.file, static_cast<int>(record.line))
                              : "";
-    while (!source.empty() && (source.back() == '\n' || source.back() == '\r')) source.pop_back();
+    source = bounded_source_line(std::move(source));
     json.begin_object();
     json.field("reason_id", record.reason_id)
         .field("reason", record.reason)

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/source_line.h"
 #include "toolbox/logs/render.h"
 
 namespace suture::toolbox {
@@ -64,7 +65,8 @@ std::string user_line(const std::string& where, std::string text, const RenderCo
   size_t colon = where.rfind(':');
   if (where.empty() || colon == std::string::npos) return "";
   int line = std::atoi(where.c_str() + colon + 1);
-  if (text.empty() && context.source_line) text = context.source_line(where.substr(0, colon), line);
+  if (text.empty() && context.source_line)
+    text = bounded_source_line(context.source_line(where.substr(0, colon), line));
   size_t first = text.find_first_not_of(" \t");
   size_t last = text.find_last_not_of(" \t\r\n");
   return first == std::string::npos ? where
