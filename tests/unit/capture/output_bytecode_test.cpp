@@ -280,7 +280,8 @@ c = C()
 )");
   CaptureBuilder b(PyRef::borrow(item(space.get(), "f")));
   b.argument("c");
-  b.capture.end.value = b.source({SourceKind::kAttr, 0, -1, "method", {}, {}});
+  b.capture.end.value =
+      b.source({SourceKind::kAttr, 0, static_cast<int>(Binding::kInstance), "method", {}, {}});
   auto emitted = emit(b);
   ASSERT_TRUE(emitted.ok());
   PyDict_SetItemString(space.get(), "t", callable_of(*emitted).get());
