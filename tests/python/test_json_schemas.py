@@ -189,16 +189,18 @@ def test_records_without_their_callable_leave_out_what_is_documented_to_be_absen
 CLEAN = (
     "import numpy as np, suture\n@suture.compile\ndef f(x): return np.exp(x) + 1\nfor _ in range(3): f(np.ones(8))\n"
 )
+MANY_CALLS = "for _ in range(40): f(np.ones(8))\n"
 
 
 def test_reports_of_check_are_what_the_schema_says(run_python, seed_program, tmp_path):
-    programs = {"clean.py": CLEAN, "raises.py": "raise KeyError('x')\n"}
+    programs = {"clean.py": CLEAN, "many.py": CLEAN + MANY_CALLS, "raises.py": "raise KeyError('x')\n"}
     for name, source in programs.items():
         (tmp_path / name).write_text(source)
     checker = Checker(load("check_1.json"))
     for arguments, code in {
         ("--compare", str(seed_program)): 1,
         ("--compare", str(tmp_path / "clean.py")): 0,
+        ("--compare", str(tmp_path / "many.py")): 0,
         ("--fail-on", "never", str(seed_program)): 0,
         (str(tmp_path / "raises.py"),): 3,
     }.items():

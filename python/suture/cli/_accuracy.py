@@ -1,90 +1,51 @@
 """Results of compiled calls beside those of the same calls under NumPy, for `suture check --compare`.
 
-The compiled run saves what the first calls of every function give (Recorder), the run under NumPy does the same calls and
-compares (Comparer). A call is compared when its arguments have equal values in both runs: what differs later because an
-earlier result differed is not counted again. Only outermost calls are seen, so that both runs see the same ones.
+The compiled run saves what the first calls of every function are given and give (Recorder); the run under NumPy does the same
+calls and compares (Comparer). Only outermost calls are seen, so that both runs see the same ones.
+
+A call that comes to other arguments in the second run, because an earlier result was rounded differently, is repeated there
+with the arguments of the first run, in a forked child: what the function does besides returning leaves the second run alone.
+Calls for which that cannot be done are counted with the reason.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
-from collections.abc import Callable
+import select
+import signal
+import time
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from suture._dump_run import BOUND, digest, ulps
+from suture._dump_run import BOUND, ulps
+from suture.cli._call_record import (
+    ArgumentReader,
+    ArgumentWriter,
+    ArrayStore,
+    CannotCopy,
+    Leaf,
+    TooLarge,
+    decode_leaves,
+    digest_of,
+    digests,
+    encode_leaves,
+    leaves,
+    read_call,
+    write_call,
+)
 
 CALLS = 32  # of one function
-MEGABYTES = 256  # of all results
+MEGABYTES = 256  # of all arrays that are kept
+REPEAT_SECONDS = 60  # for one repeated call
 
-# Plain values by type: (to text, from text).
-_PLAIN: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
-    float: (float.hex, float.fromhex),
-    int: (hex, lambda text: int(text, 16)),  # Python refuses to print very long ones in decimal
-    bool: (str, "True".__eq__),
-    complex: (repr, complex),
-    str: (str, str),
-    bytes: (bytes.hex, bytes.fromhex),
-    type(None): (str, lambda _: None),
-}
-_FROM_TEXT = {kind.__name__: decode for kind, (_, decode) in _PLAIN.items()}
-
-
-def leaves(value: Any, name: str) -> list[tuple[str, Any]]:
-    """The numbers in a value with their names, "result[0]['mean']"; of containers and other objects what they are."""
-    if type(value) in (tuple, list):
-        items = [leaves(item, f"{name}[{i}]") for i, item in enumerate(value)]
-        return [(name, f"{type(value).__name__} of {len(value)}"), *(leaf for item in items for leaf in item)]
-    if type(value) is dict:
-        items = [leaves(item, f"{name}[{key!r}]") for key, item in value.items()]
-        return [(name, f"dict of {len(value)}"), *(leaf for item in items for leaf in item)]
-    kind = type(value).__qualname__
-    if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
-        plain = type(value) is np.ndarray or type(value).__module__ == "numpy"
-        return [(name, value)] if plain else [(f"type of {name}", kind), (name, np.asarray(value))]
-    return [(name, value if type(value) in _PLAIN else f"object of type {kind}")]
-
-
-def _encoded(before: list[str], given: list[tuple[str, Any]]) -> bytes:
-    """Digests of the arguments and named values as one .npz file; nothing in it is run when it is read."""
-    arrays: dict[str, Any] = {}
-    rows = []
-    for name, value in given:
-        if isinstance(value, (np.ndarray, np.generic)):
-            member = f"array_{len(arrays)}"
-            arrays[member] = np.asarray(value)
-            rows.append((name, "ndarray" if isinstance(value, np.ndarray) else "generic", member))
-        else:
-            rows.append((name, type(value).__name__, _PLAIN[type(value)][0](value)))
-    text = json.dumps({"before": before, "given": rows})
-    buffer = io.BytesIO()
-    arrays["rows"] = np.frombuffer(text.encode(), np.uint8)
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def _decoded(data: bytes) -> tuple[list[str], list[tuple[str, Any]]]:
-    def value(kind: str, text: str) -> Any:
-        if kind in ("ndarray", "generic"):
-            return members[text] if kind == "ndarray" else members[text][()]
-        return _FROM_TEXT[kind](text)
-
-    with np.load(io.BytesIO(data), allow_pickle=False) as members:
-        call = json.loads(members["rows"].tobytes())
-        return call["before"], [(name, value(kind, text)) for name, kind, text in call["given"]]
-
-
-def _digest(value: Any) -> str:
-    return digest(value) if isinstance(value, (np.ndarray, np.generic, float, int)) else repr(value)
-
-
-def _digests(values: list[tuple[str, Any]]) -> list[str]:
-    return [_digest(value) for _, value in values]
+TOO_MANY = f"more than {CALLS} calls of one function"
+TOO_LARGE = f"arguments and results of more than {MEGABYTES} MiB"
+NOT_MADE = "the second run did not make them"
 
 
 class Key(NamedTuple):
@@ -101,13 +62,28 @@ class _Call:
     def __init__(self, owner: Watch, key: Key, number: int, arguments: tuple[Any, ...]) -> None:
         self._owner, self._key, self._number = owner, key, number
         self._arguments = [leaf for i, value in enumerate(arguments) for leaf in leaves(value, f"argument {i}")]
-        self.before = _digests(self._arguments)
+        self.before = digests(self._arguments)
 
     def done(self, result: Any, error: str) -> None:
+        with self._owner.clock:
+            self._owner.take(self._key, self._number, self, self.given(result, error))
+
+    def given(self, result: Any, error: str) -> list[Leaf]:
         given = [("exception", error)] if error else leaves(result, "result")
-        after = _digests(self._arguments)
-        changed = [leaf for leaf, a, b in zip(self._arguments, self.before, after, strict=True) if a != b]
-        self._owner.take(self._key, self._number, self.before, given + changed)
+        after = digests(self._arguments)
+        return given + [leaf for leaf, a, b in zip(self._arguments, self.before, after, strict=True) if a != b]
+
+
+class _Clock:
+    """The time spent inside its blocks, which is not the program's."""
+
+    ms = 0.0
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *exc: object) -> None:
+        self.ms += (time.perf_counter() - self._start) * 1e3
 
 
 class Watch:
@@ -116,22 +92,35 @@ class Watch:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.calls: dict[Key, int] = {}
+        self.left_out: dict[Key, Counter[str]] = {}  # calls that are not compared, by the reason
+        self.clock = _Clock()
 
     def __call__(self, function: Any, arguments: tuple[Any, ...]) -> _Call | None:
-        code = function.__code__
-        key = Key(function.__qualname__, code.co_filename, code.co_firstlineno)
-        number = self.calls.get(key, 0)
-        self.calls[key] = number + 1
-        return _Call(self, key, number, arguments) if self.wanted(key, number) else None
+        with self.clock:
+            code = function.__code__
+            key = Key(function.__qualname__, code.co_filename, code.co_firstlineno)
+            number = self.calls.get(key, 0)
+            self.calls[key] = number + 1
+            if not self.wanted(key, number):
+                return None
+            call = _Call(self, key, number, arguments)
+            return call if self.begin(call, key, number, function, arguments) else None
 
     def path(self, key: Key, number: int) -> Path:
         name = hashlib.sha256(repr(key).encode()).hexdigest()
-        return self.directory / f"{name}_{number}.npz"
+        return self.directory / f"{name}_{number}.json"
+
+    def leave_out(self, key: Key, why: str, calls: int = 1) -> None:
+        self.left_out.setdefault(key, Counter())[why] += calls
 
     def wanted(self, key: Key, number: int) -> bool:
         raise NotImplementedError
 
-    def take(self, key: Key, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
+    def begin(self, call: _Call, key: Key, number: int, function: Any, arguments: tuple[Any, ...]) -> bool:
+        """Before a call that is wanted; False: its end is of no interest."""
+        raise NotImplementedError
+
+    def take(self, key: Key, number: int, call: _Call, given: list[Leaf]) -> None:
         raise NotImplementedError
 
 
@@ -140,17 +129,36 @@ class Recorder(Watch):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
-        self._left = MEGABYTES << 20
+        self._store = ArrayStore(directory, MEGABYTES << 20)
         self._process = os.getpid()
+        self._trees: dict[tuple[Key, int], dict[str, Any]] = {}
 
     def wanted(self, key: Key, number: int) -> bool:
         # A forked child makes calls of the same numbers; the run under NumPy tells those of its own process only.
-        return number < CALLS and self._left > 0 and os.getpid() == self._process
+        if os.getpid() != self._process:
+            return False
+        if number >= CALLS:
+            self.leave_out(key, TOO_MANY)
+        return number < CALLS
 
-    def take(self, key: Key, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
-        data = _encoded(before, given)
-        self._left -= len(data)
-        self.path(key, number).write_bytes(data)
+    def begin(self, call: _Call, key: Key, number: int, function: Any, arguments: tuple[Any, ...]) -> bool:
+        writer = ArgumentWriter(self._store)
+        try:
+            kept: dict[str, Any] = {"arguments": [writer.write(value) for value in arguments]}
+        except CannotCopy as problem:
+            kept = {"why": f"other arguments in the second run, and {problem} cannot be copied"}
+        except TooLarge:
+            kept = {"why": f"other arguments in the second run, and {TOO_LARGE}"}
+        self._trees[key, number] = kept
+        return True
+
+    def take(self, key: Key, number: int, call: _Call, given: list[Leaf]) -> None:
+        kept = self._trees.pop((key, number))
+        try:
+            rows = encode_leaves(given, self._store)
+        except TooLarge:
+            return self.leave_out(key, TOO_LARGE)
+        write_call(self.path(key, number), {"key": key, "before": call.before, "given": rows} | kept)
 
 
 class Comparer(Watch):
@@ -158,33 +166,111 @@ class Comparer(Watch):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
+        self._store = ArrayStore(directory)
         self._rows: dict[Key, dict[str, Any]] = {}
 
     def wanted(self, key: Key, number: int) -> bool:
         return self.path(key, number).exists()
 
-    def take(self, key: Key, number: int, before: list[str], given: list[tuple[str, Any]]) -> None:
-        recorded_before, recorded = _decoded(self.path(key, number).read_bytes())
-        row = self._rows.setdefault(key, self._new_row(key))
-        if recorded_before != before:
-            row["other_inputs"] += 1
-            return
-        row["compared"] += 1
-        _compare(row, number, given, recorded)
+    def begin(self, call: _Call, key: Key, number: int, function: Any, arguments: tuple[Any, ...]) -> bool:
+        record = read_call(self.path(key, number))
+        if record["before"] == call.before:
+            return True
+        row = self._row(key)
+        row["other_inputs"] += 1
+        if "arguments" not in record:
+            self.leave_out(key, record["why"])
+            return False
+        try:
+            reader = ArgumentReader(self._store)
+            owned = zip(record["arguments"], arguments, strict=True)
+            copies = tuple(reader.read(tree, own) for tree, own in owned)
+            found = _in_child(lambda: self._repeat(function, copies, key, number, record))
+        except CannotCopy as problem:
+            self.leave_out(key, f"other arguments in the second run, and {problem}")
+            return False
+        row["repeated"] += 1
+        _merge(row, found)
+        return False
 
-    def _new_row(self, key: Key) -> dict[str, Any]:
-        return {
-            **key._asdict(),
-            "compared": 0,
-            "other_inputs": 0,
-            "ulp": 0.0,
-            "bound": BOUND,
-            "worst": "",
-            "mismatch": "",
-        }
+    def take(self, key: Key, number: int, call: _Call, given: list[Leaf]) -> None:
+        recorded = decode_leaves(read_call(self.path(key, number))["given"], self._store)
+        _merge(self._row(key), _compared(number, given, recorded))
+
+    def _repeat(self, function: Any, copies: tuple[Any, ...], key: Key, number: int, record: Any) -> dict[str, Any]:
+        call = _Call(self, key, number, copies)
+        try:
+            given = call.given(_call_bound(function, copies), "")
+        except BaseException as error:
+            given = call.given(None, type(error).__name__)
+        return _compared(number, given, decode_leaves(record["given"], self._store))
+
+    def _row(self, key: Key) -> dict[str, Any]:
+        return self._rows.setdefault(key, _new_row(key))
 
     def rows(self) -> list[dict[str, Any]]:
-        return list(self._rows.values())
+        """With the calls of the first run that this one never came to."""
+        for path in self.directory.glob("*.json"):
+            key, number = Key(*read_call(path)["key"]), int(path.stem.rpartition("_")[2])
+            if number >= self.calls.get(key, 0):
+                self._row(key)
+                self.leave_out(key, NOT_MADE)
+        return with_left_out(list(self._rows.values()), self)
+
+
+def with_left_out(rows: list[dict[str, Any]], watch: Watch) -> list[dict[str, Any]]:
+    """The rows, with what `watch` left out added; a function of which nothing was compared gets one."""
+    by_key = {Key(row["function"], row["file"], row["line"]): row for row in rows}
+    for key, reasons in watch.left_out.items():
+        row = by_key.setdefault(key, _new_row(key))
+        row["left_out"] += [{"why": why, "calls": calls} for why, calls in reasons.items()]
+    return list(by_key.values())
+
+
+def _new_row(key: Key) -> dict[str, Any]:
+    counts: dict[str, Any] = {"compared": 0, "other_inputs": 0, "repeated": 0, "left_out": []}
+    return {**key._asdict(), **counts, "ulp": 0.0, "bound": BOUND, "worst": "", "mismatch": ""}
+
+
+def _merge(row: dict[str, Any], found: dict[str, Any]) -> None:
+    row["compared"] += 1
+    row["mismatch"] = row["mismatch"] or found["mismatch"]
+    if found["ulp"] > row["ulp"]:
+        row["ulp"], row["worst"] = found["ulp"], found["worst"]
+
+
+def _call_bound(function: Any, bound: tuple[Any, ...]) -> Any:
+    """Calls a function with one value per parameter, in the order of its variables: *args is a tuple, **kwargs a dict."""
+    code = function.__code__
+    plain, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    rest = list(bound[named:])
+    positional = bound[:plain] + (tuple(rest.pop(0)) if code.co_flags & 0x04 else ())  # CO_VARARGS
+    keywords = dict(zip(code.co_varnames[plain:named], bound[plain:named], strict=True))
+    return function(*positional, **keywords, **(rest.pop(0) if rest else {}))
+
+
+def _in_child(work: Any) -> dict[str, Any]:
+    """The result of work() in a forked child; CannotCopy when there is none."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            from suture import _core
+
+            _core.watch_calls(None)
+            os.write(writer, json.dumps(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    ready, _, _ = select.select([reader], [], [], REPEAT_SECONDS)
+    if not ready:
+        os.kill(child, signal.SIGKILL)
+    with os.fdopen(reader, "rb") as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    if not text:
+        raise CannotCopy("the call could not be repeated" if ready else f"it takes more than {REPEAT_SECONDS} s")
+    return json.loads(text)
 
 
 def _shown(value: Any) -> str:
@@ -197,28 +283,30 @@ def _difference(name: str, expected: Any, got: Any) -> str:
     """Of arrays of one kind the first element that differs."""
     arrays = isinstance(expected, np.ndarray) and isinstance(got, np.ndarray)
     if arrays and expected.dtype == got.dtype and expected.shape == got.shape:
-        same = [_digest(a) == _digest(b) for a, b in zip(expected.ravel(), got.ravel(), strict=True)]
+        same = [digest_of(a) == digest_of(b) for a, b in zip(expected.ravel(), got.ravel(), strict=True)]
         index = np.unravel_index(same.index(False), expected.shape)
         name, expected, got = f"{name}[{', '.join(map(str, index))}]", expected[index], got[index]
     return f"{name} is {_shown(got)}; NumPy gives {_shown(expected)}"
 
 
-def _compare(row: dict[str, Any], number: int, numpy_gave: list[Any], suture_gave: list[Any]) -> None:
+def _compared(number: int, numpy_gave: list[Leaf], suture_gave: list[Leaf]) -> dict[str, Any]:
+    """Of one call: ulp, worst, mismatch."""
+    found: dict[str, Any] = {"ulp": 0.0, "worst": "", "mismatch": ""}
     place = f"of call {number + 1}"
     if [name for name, _ in numpy_gave] != [name for name, _ in suture_gave]:
-        row["mismatch"] = row["mismatch"] or f"Other values are returned or changed in place {place}."
-        return
+        return found | {"mismatch": f"Other values are returned or changed in place {place}."}
     for (name, expected), (_, got) in zip(numpy_gave, suture_gave, strict=True):
         distance = _distance(expected, got)
         if distance == float("inf"):
-            row["mismatch"] = row["mismatch"] or f"In call {number + 1}, {_difference(name, expected, got)}."
-        elif distance > row["ulp"]:
-            row["ulp"], row["worst"] = distance, f"{name} {place}"
+            return found | {"mismatch": f"In call {number + 1}, {_difference(name, expected, got)}."}
+        if distance > found["ulp"]:
+            found |= {"ulp": distance, "worst": f"{name} {place}"}
+    return found
 
 
 def _distance(expected: Any, got: Any) -> float:
     """In ULP; inf when they differ in more than rounding: signs of zeros, values of exact types, half of the digits."""
-    if _digest(expected) == _digest(got):
+    if digest_of(expected) == digest_of(got):
         return 0.0
     numbers = (np.ndarray, np.generic, float)
     if not (isinstance(expected, numbers) and isinstance(got, numbers)):

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suture.cli import USAGE
 from suture.cli._program import (
@@ -29,6 +29,9 @@ from suture.cli._program import (
     stdout_to_stderr,
 )
 from suture.cli._streams import emit, say, text
+
+if TYPE_CHECKING:
+    from suture.cli._accuracy import Recorder
 
 
 class Command:
@@ -60,7 +63,7 @@ class Command:
             return USAGE
         args = program_args(arguments)
         with _results_directory() as results:
-            watch = None
+            watch: Recorder | None = None
             if arguments.compare:
                 from suture.cli._accuracy import Recorder
 
@@ -68,8 +71,10 @@ class Command:
             with stdout_to_stderr(arguments.json), observed(watch) as seen:
                 outcome = run_program(arguments.file, args)
             facts = _facts(arguments, outcome)
-            if arguments.compare and not outcome.exit_code:
-                facts |= _measure_baseline(arguments.file, args, results)
+            if watch:
+                facts["wall_ms"] -= watch.clock.ms
+            if watch and not outcome.exit_code:
+                facts |= _measure_baseline(arguments.file, args, results, watch)
         report = examine(seen, facts)
         if arguments.json:
             emit(report)
@@ -120,7 +125,7 @@ def _baseline_environment() -> dict[str, str]:
     return inherited | {variables["disable"][0]: "1"}
 
 
-def _measure_baseline(path: str, args: list[str], results: str) -> dict[str, Any]:
+def _measure_baseline(path: str, args: list[str], results: str, watch: Recorder) -> dict[str, Any]:
     """Facts of the same program under NumPy; empty when it fails there, which is said."""
     handle, out = tempfile.mkstemp(suffix=".json")
     os.close(handle)
@@ -137,8 +142,11 @@ def _measure_baseline(path: str, args: list[str], results: str) -> dict[str, Any
             text = file.read()
     finally:
         os.unlink(out)
-    result = json.loads(text) if done.returncode == 0 and text else {"exit_code": done.returncode or 1}
+    result: dict[str, Any] = json.loads(text) if done.returncode == 0 and text else {"exit_code": done.returncode or 1}
     if result["exit_code"]:
         say(f"suture check: the run under NumPy ended with {result['exit_code']}; no comparison")
         return {}
-    return {"baseline_ms": result["wall_ms"], "baseline": result["statuses"], "accuracy": result["accuracy"]}
+    from suture.cli._accuracy import with_left_out
+
+    accuracy = with_left_out(result["accuracy"], watch)
+    return {"baseline_ms": result["wall_ms"], "baseline": result["statuses"], "accuracy": accuracy}

@@ -13,6 +13,14 @@ void append(std::vector<Finding>& into, std::vector<Finding> more) {
   std::move(more.begin(), more.end(), std::back_inserter(into));
 }
 
+std::vector<LeftOut> left_out(const JsonObject& row) {
+  std::vector<LeftOut> out;
+  json_objects(row, "left_out", [&](const JsonObject& calls) {
+    out.push_back({json_str(calls, "why"), json_int(calls, "calls")});
+  });
+  return out;
+}
+
 int exit_code(const Report& report) {
   if (report.facts.interrupted) return 130;
   if (report.facts.program_exit_code != 0) return 3;
@@ -58,8 +66,8 @@ Result<RunFacts> parse_facts(std::string_view json) {
   json_objects(object, "accuracy", [&](const JsonObject& row) {
     facts.accuracy.push_back({json_str(row, "function"), json_str(row, "file"), json_int(row, "line"),
                               json_int(row, "compared"), json_int(row, "other_inputs"),
-                              json_number(row, "ulp"), json_number(row, "bound"), json_str(row, "worst"),
-                              json_str(row, "mismatch")});
+                              json_int(row, "repeated"), left_out(row), json_number(row, "ulp"),
+                              json_number(row, "bound"), json_str(row, "worst"), json_str(row, "mismatch")});
   });
   JsonElement baseline;
   if (object["baseline"].get(baseline) != simdjson::SUCCESS) return facts;
@@ -68,10 +76,29 @@ Result<RunFacts> parse_facts(std::string_view json) {
   return facts;
 }
 
+namespace {
+
+// A program that ended well and has nothing for the stations to look at.
+std::vector<Finding> nothing_compiled(const Explanation& run, const Report& report) {
+  if (!report.functions.empty() || report.facts.program_exit_code != 0 || report.facts.interrupted) return {};
+  const bool decorated = !run.statuses().empty();
+  Finding finding{.station = Station::breaks, .id = "nothing_compiled", .severity = Severity::kNote};
+  finding.file = report.facts.program;
+  finding.what = decorated ? "No compiled function was called" : "No function is compiled";
+  finding.why = decorated ? "The program decorates functions with suture.compile and calls none of them."
+                          : "The program decorates no function with suture.compile.";
+  finding.advice.push_back(decorated ? "Run the program with arguments that make it call one."
+                                     : "Put @suture.compile above the function that does the array work.");
+  return {std::move(finding)};
+}
+
+}  // namespace
+
 Report examine(const Explanation& run, RunFacts facts) {
   Report report;
   report.functions = function_rows(run, facts);
   report.facts = std::move(facts);
+  append(report.findings, nothing_compiled(run, report));
   append(report.findings, examine_breaks(run));
   append(report.findings, examine_recompiles(run));
   append(report.findings, examine_kernels(run, report.functions));

@@ -45,7 +45,9 @@ struct Finding {
 struct FunctionRow {
   std::string function, file, backend, reason;
   int64_t line = 0, calls = 0, compiles = 0, recompiles = 0, graphs = 0, ops = 0, breaks = 0, guards = 0,
-          kernels = 0;
+          kernels = 0, replays = 0;
+  double regions = 0;                                       // compiled ones that a call enters
+  int64_t bytes_read = 0, bytes_written = 0;                // by one run of each kernel, where that is known
   double compile_ms = 0, call_ms = -1, numpy_call_ms = -1;  // per steady call; -1 unknown
   bool skipped = false;
   // -1 unknown, and for a function of which nothing is compiled: that ran as NumPy both times.
@@ -66,11 +68,20 @@ Finding finding_at(const Subject& subject, Station station, std::string id, Seve
           .line = subject.line};
 }
 
+// Calls that were not compared with NumPy's.
+struct LeftOut {
+  std::string why;  // "more than 32 calls of one function"
+  int64_t calls = 0;
+};
+
 // Results of a function's calls beside those of the same calls under NumPy.
 struct AccuracyRow {
   std::string function, file;
   int64_t line = 0;
-  int64_t compared = 0, other_inputs = 0;  // calls; the latter were given other values than under NumPy
+  int64_t compared = 0;      // calls
+  int64_t other_inputs = 0;  // calls that the program gave other values under NumPy, compared or not
+  int64_t repeated = 0;  // those of them that NumPy repeated with the values of the compiled run: compared
+  std::vector<LeftOut> left_out;
   double ulp = 0,
          bound = 0;      // greatest difference of floats, in units in the last place; what counts as rounding
   std::string worst;     // where it is: "result[1] of call 3"

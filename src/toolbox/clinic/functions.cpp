@@ -27,6 +27,7 @@ void add_frame(FunctionRow& row, const FrameStatus& frame, const TraceModel& mod
   row.compiles += frame.compiles;
   row.recompiles += frame.recompiles;
   row.compile_ms += frame.compile_ms;
+  row.replays += frame.replays;
   const FrameModel* traced = model.find_frame(static_cast<int>(frame.frame));
   if (!traced) return;
   auto newest = std::find_if(traced->compiles.rbegin(), traced->compiles.rend(),
@@ -36,6 +37,10 @@ void add_frame(FunctionRow& row, const FrameStatus& frame, const TraceModel& mod
   row.ops += static_cast<int64_t>(newest->graph.ops.size());
   row.kernels += static_cast<int64_t>(newest->kernels.size());
   row.guards += static_cast<int64_t>(newest->guards.size());
+  for (const KernelModel& kernel : newest->kernels) {
+    row.bytes_read += std::max<int64_t>(kernel.bytes_read, 0);
+    row.bytes_written += std::max<int64_t>(kernel.bytes_written, 0);
+  }
 }
 
 int64_t breaks_in(const CallableStatus& status, const TraceModel& model) {
@@ -64,7 +69,10 @@ std::vector<FunctionRow> function_rows(const Explanation& run, const RunFacts& f
     row.reason = root.reason;
     row.call_ms = steady_call_ms(root);
     row.numpy_call_ms = baseline_call_ms(row, facts);
-    for (const FrameStatus& frame : status.frames) add_frame(row, frame, run.model());
+    for (const FrameStatus& frame : status.frames) {
+      add_frame(row, frame, run.model());
+      row.regions += static_cast<double>(frame.calls) / static_cast<double>(root.calls);
+    }
     row.breaks = breaks_in(status, run.model());
     rows.push_back(std::move(row));
   }

@@ -49,8 +49,15 @@ void write_function(JsonWriter& json, const FunctionRow& row) {
 
 void write_accuracy(JsonWriter& json, const AccuracyRow& row) {
   json.begin_object().field("function", row.function).field("file", row.file).field("line", row.line);
-  json.field("compared", row.compared).field("other_inputs", row.other_inputs).field("ulp", row.ulp);
-  json.field("worst", row.worst).field("mismatch", row.mismatch).end_object();
+  json.field("compared", row.compared).field("other_inputs", row.other_inputs);
+  json.field("repeated", row.repeated).key("left_out").begin_array();
+  for (const LeftOut& calls : row.left_out)
+    json.begin_object().field("why", calls.why).field("calls", calls.calls).end_object();
+  json.end_array()
+      .field("ulp", row.ulp)
+      .field("worst", row.worst)
+      .field("mismatch", row.mismatch)
+      .end_object();
 }
 
 void write_kernel(JsonWriter& json, const KernelModel& kernel) {

@@ -18,12 +18,6 @@ namespace {
 
 constexpr size_t kMaxEvidence = 4;  // lines per finding in text
 
-std::string milliseconds(double ms) {
-  if (ms >= 1000) return fmt::format("{:.2f} s", ms / 1000);
-  if (ms >= 0.1) return fmt::format("{:.1f} ms", ms);
-  return fmt::format("{:.2f} us", ms * 1000);
-}
-
 void write_finding(std::string& out, const JsonObject& finding) {
   out += fmt::format("  {} {} {}\n", json_str(finding, "severity"), json_str(finding, "id"),
                      json_str(finding, "what"));
@@ -41,7 +35,7 @@ void write_finding(std::string& out, const JsonObject& finding) {
   if (shown < evidence.size())
     out += fmt::format("    evidence  and {} more; --json lists all\n", evidence.size() - shown);
   if (double cost = json_number(finding, "cost_ms"); cost > 0)
-    out += fmt::format("    cost      {}\n", milliseconds(cost));
+    out += fmt::format("    cost      {}\n", duration(cost));
   for (const std::string& hint : json_list(finding, "hints")) out += fmt::format("    advice    {}\n", hint);
 }
 
@@ -69,9 +63,9 @@ void write_kernels(std::string& out, const JsonObject& report) {
 void write_stations(std::string& out, const JsonObject& report) {
   int number = 0;
   for (const StationInfo& station : all_stations()) {
-    ++number;
     const int64_t count = count_in(report, station.name);
     if (!count && !station.always) continue;
+    ++number;
     out += fmt::format("\nStation {}, {}: {}\n", number, station.title,
                        count ? count_of(count, "finding") : "nothing found");
     json_objects(report, "findings", [&](const JsonObject& finding) {
@@ -83,20 +77,30 @@ void write_stations(std::string& out, const JsonObject& report) {
 
 std::string optional_time(const JsonObject& row, std::string_view key) {
   double ms = json_number(row, key, -1);
-  return ms < 0 ? "-" : milliseconds(ms);
+  return ms < 0 ? "-" : duration(ms);
+}
+
+// What the row of a function leaves open.
+std::string remark(const JsonObject& row) {
+  if (json_flag(row, "skipped"))
+    return fmt::format("    runs in the interpreter: {}\n", json_str(row, "reason"));
+  if (json_number(row, "call_ms", -1) >= 0) return "";
+  const int64_t calls = json_int(row, "calls");
+  return fmt::format(
+      "    no time per call: {}; only calls that compile nothing are timed\n",
+      calls == 1 ? "the one call compiled" : fmt::format("each of the {} calls compiled", grouped(calls)));
 }
 
 void write_functions(std::string& out, const JsonObject& report) {
   std::string rows;
   json_objects(report, "functions", [&](const JsonObject& row) {
-    double speedup = json_number(row, "speedup", -1);
+    const double speedup = json_number(row, "speedup", -1), compile = json_number(row, "compile_ms");
     rows += fmt::format(
         "  {:<24} {:>7} {:>6} {:>6} {:>10} {:>7} {:>10} {:>10} {:>10} {:>8}\n", json_str(row, "function"),
         json_int(row, "calls"), json_int(row, "graphs"), json_int(row, "breaks"), json_int(row, "recompiles"),
-        json_int(row, "kernels"), milliseconds(json_number(row, "compile_ms")), optional_time(row, "call_ms"),
+        json_int(row, "kernels"), compile > 0 ? duration(compile) : "-", optional_time(row, "call_ms"),
         optional_time(row, "numpy_call_ms"), speedup < 0 ? "-" : fmt::format("{:.2f}x", speedup));
-    if (json_flag(row, "skipped"))
-      rows += fmt::format("    runs in the interpreter: {}\n", json_str(row, "reason"));
+    rows += remark(row);
   });
   if (rows.empty()) {
     out += "\nNo function decorated with suture.compile was called.\n";
@@ -108,24 +112,34 @@ void write_functions(std::string& out, const JsonObject& report) {
 }
 
 void write_accuracy(std::string& out, const JsonObject& report) {
-  int64_t compared = 0, other_inputs = 0;
+  int64_t compared = 0, repeated = 0;
+  std::vector<std::pair<std::string, int64_t>> left_out;  // why, how many
   double ulp = 0;
   bool differs = false;
   json_objects(report, "accuracy", [&](const JsonObject& row) {
     compared += json_int(row, "compared");
-    other_inputs += json_int(row, "other_inputs");
+    repeated += json_int(row, "repeated");
+    json_objects(row, "left_out", [&](const JsonObject& calls) {
+      const std::string why = json_str(calls, "why");
+      auto known = std::ranges::find(left_out, why, &std::pair<std::string, int64_t>::first);
+      if (known == left_out.end()) known = left_out.insert(left_out.end(), {why, 0});
+      known->second += json_int(calls, "calls");
+    });
     ulp = std::max(ulp, json_number(row, "ulp"));
     differs |= !json_str(row, "mismatch").empty();
   });
-  if (compared + other_inputs == 0) return;
+  if (compared == 0 && left_out.empty()) return;
   const std::string verdict = compared == 0 ? "nothing to say"
                               : differs     ? "they differ, see the station accuracy"
                               : ulp > 0     ? fmt::format("at most {:.4g} ULP away", ulp)
                                             : "bit for bit equal";
   out += fmt::format("results   {} compared with NumPy: {}\n", count_of(compared, "call"), verdict);
-  if (other_inputs > 0)
-    out += fmt::format("          {} not compared: other arguments in the second run\n",
-                       count_of(other_inputs, "call"));
+  if (repeated > 0)
+    out += fmt::format(
+        "          {} of them with the arguments of the first run: the second one came to others\n",
+        grouped(repeated));
+  for (const auto& [why, calls] : left_out)
+    out += fmt::format("          {} not compared: {}\n", count_of(calls, "call"), why);
 }
 
 void write_verdict(std::string& out, const JsonObject& report) {
@@ -133,10 +147,10 @@ void write_verdict(std::string& out, const JsonObject& report) {
   if (report["times"].get(times) == simdjson::SUCCESS) {
     double wall = json_number(times, "wall_ms", -1), baseline = json_number(times, "baseline_ms", -1);
     if (wall >= 0)
-      out += fmt::format("\nprogram   {} ({} of it compiling)\n", milliseconds(wall),
-                         milliseconds(json_number(times, "compile_ms")));
+      out += fmt::format("\nprogram   {} ({} of it compiling)\n", duration(wall),
+                         duration(json_number(times, "compile_ms")));
     if (baseline >= 0)
-      out += fmt::format("NumPy     {} (the same program with SUTURE_DISABLE=1)\n", milliseconds(baseline));
+      out += fmt::format("NumPy     {} (the same program with SUTURE_DISABLE=1)\n", duration(baseline));
   }
   write_accuracy(out, report);
   if (auto error = json_str(report, "error"); !error.empty()) out += fmt::format("error     {}\n", error);

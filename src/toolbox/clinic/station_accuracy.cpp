@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/clinic/clinic.h"
+#include "toolbox/model/text.h"
 
 namespace suture::toolbox {
 namespace {
@@ -22,9 +23,12 @@ Finding accuracy_finding(const AccuracyRow& row) {
                     : "More than rounding in the last places explains; small differences were amplified.";
   if (!row.worst.empty()) finding.evidence.push_back(fmt::format("greatest difference: {}", row.worst));
   finding.evidence.push_back(fmt::format("{} compared", count_of(row.compared, "call")));
-  if (row.other_inputs > 0)
-    finding.evidence.push_back(
-        fmt::format("{} had other arguments in the run under NumPy", count_of(row.other_inputs, "call")));
+  if (row.repeated > 0)
+    finding.evidence.push_back(fmt::format(
+        "{} of them with the arguments of the compiled run, as the run under NumPy came to others",
+        grouped(static_cast<double>(row.repeated))));
+  for (const LeftOut& calls : row.left_out)
+    finding.evidence.push_back(fmt::format("{} not compared: {}", count_of(calls.calls, "call"), calls.why));
   finding.advice.push_back(
       differs
           ? "If it depends on chance, time or the environment, make that an argument; else please report it."

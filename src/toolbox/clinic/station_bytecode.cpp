@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "toolbox/clinic/clinic.h"
+#include "toolbox/model/text.h"
 
 namespace suture::toolbox {
 namespace {
@@ -31,8 +32,8 @@ double add_continuation(Finding& finding, const Explanation& run, const FrameMod
     return 0;
   }
   const double per_call = static_cast<double>(made->calls) / static_cast<double>(own->calls);
-  finding.evidence.push_back(fmt::format("goes on in {}: {}, {:.4g} per call of {}", name,
-                                         count_of(made->calls, "call"), per_call, frame.function));
+  finding.evidence.push_back(fmt::format("goes on in {}: {}, {} per call of {}", name,
+                                         count_of(made->calls, "call"), grouped(per_call), frame.function));
   return per_call;
 }
 

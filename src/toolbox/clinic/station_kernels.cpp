@@ -4,27 +4,60 @@
 #include <algorithm>
 
 #include "toolbox/clinic/clinic.h"
+#include "toolbox/model/text.h"
 
 namespace suture::toolbox {
 namespace {
 
 constexpr int64_t kManyReplays = 10;
-constexpr double kSlower = 0.95;   // below this the difference is more than noise
-constexpr double kNoticeable = 1;  // milliseconds over the whole run
+constexpr double kSlower = 0.95;      // below this the difference is more than noise
+constexpr double kEnteringMs = 0.01;  // a compiled region is entered in less, however small the arrays
+constexpr double kNoticeable = 1;     // milliseconds over the whole run
 constexpr double kTrifle = 0.1;  // the same: measured hints that cost less are left to the log and to explain
+
+// Only what the counters show: many calls computed twice; a difference that entering compiled regions explains; or one that
+// it does not.
+void explain_slowness(Finding& finding, const FunctionRow& row) {
+  const double extra_ms = row.call_ms - row.numpy_call_ms;
+  const std::string regions =
+      row.regions == 1 ? "one compiled region" : grouped(row.regions) + " compiled regions";
+  if (row.replays * 2 > row.calls) {
+    finding.why = fmt::format("{} of {} were computed twice, the second time under NumPy, for its warnings.",
+                              grouped(static_cast<double>(row.replays)), count_of(row.calls, "call"));
+    finding.advice.push_back("Avoid what the finding 'replay' of this function names.");
+  } else if (extra_ms <= kEnteringMs * row.regions) {
+    finding.why = fmt::format(
+        "A call enters {} and takes {} longer; entering one (guards, arguments, results) costs that much "
+        "whatever is computed inside.",
+        regions, duration(extra_ms));
+    finding.advice.push_back(row.breaks
+                                 ? "Remove the graph breaks first; each one is a call into the interpreter."
+                                 : "Compile a larger function around it, or leave this one undecorated.");
+  } else {
+    finding.why = fmt::format(
+        "A call takes {} longer, more than entering {} costs: the time is in the work itself, which is the "
+        "kernels "
+        "and the arrays made for them.",
+        duration(extra_ms), regions);
+    finding.advice.push_back(
+        "See the other findings about this function, and its kernels with SUTURE_LOGS=output_code.");
+    finding.advice.push_back("Leave it undecorated as long as NumPy is faster.");
+  }
+}
 
 Finding slower_finding(const FunctionRow& row) {
   Finding finding = finding_at(row, Station::kernels, "slower_than_numpy", Severity::kWarning);
   finding.what = fmt::format("Slower than plain NumPy ({:.2f}x)", row.speedup());
-  finding.why =
-      "The arrays are so small, or the breaks so many, that calling costs more than computing saves.";
   finding.cost_ms = (row.call_ms - row.numpy_call_ms) * static_cast<double>(row.calls);
   if (finding.cost_ms < kNoticeable) finding.severity = Severity::kNote;
-  finding.evidence.push_back(fmt::format("{:.4f} ms per call compiled, {:.4f} ms per call under NumPy, {}",
-                                         row.call_ms, row.numpy_call_ms, count_of(row.calls, "call")));
-  finding.advice.push_back(row.breaks
-                               ? "Remove the graph breaks first; each one is a call into the interpreter."
-                               : "Compile a larger function around it, or leave this one undecorated.");
+  finding.evidence.push_back(fmt::format("{} per call compiled, {} per call under NumPy, {}",
+                                         duration(row.call_ms), duration(row.numpy_call_ms),
+                                         count_of(row.calls, "call")));
+  finding.evidence.push_back(fmt::format(
+      "{}, {}, {}; one run of each reads {} bytes and writes {}", count_of(row.kernels, "kernel"),
+      count_of(row.breaks, "graph break"), count_of(row.replays, "replay"),
+      grouped(static_cast<double>(row.bytes_read)), grouped(static_cast<double>(row.bytes_written))));
+  explain_slowness(finding, row);
   return finding;
 }
 

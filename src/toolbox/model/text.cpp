@@ -119,6 +119,19 @@ std::string count_of(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string grouped(double amount) {
+  if (amount < 1000) return fmt::format("{:.4g}", amount);
+  std::string digits = fmt::format("{:.0f}", amount);
+  for (size_t end = digits.size(); end > 3;) digits.insert(end -= 3, ",");
+  return digits;
+}
+
+std::string duration(double ms) {
+  if (ms >= 1000) return fmt::format("{:.2f} s", ms / 1000);
+  if (ms >= 0.1) return fmt::format("{:.1f} ms", ms);
+  return fmt::format("{:.2f} us", ms * 1000);
+}
+
 std::string counted_list(std::string_view comma_list) {
   std::vector<std::pair<std::string_view, int>> items;
   while (!comma_list.empty()) {

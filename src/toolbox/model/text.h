@@ -20,6 +20,12 @@ std::string indent(std::string_view text, std::string_view prefix);
 // "1 graph", "2 graphs"
 std::string count_of(int64_t count, std::string_view noun);
 
+// "10,000", "2.5": a count or a mean of counts, readable at every size.
+std::string grouped(double amount);
+
+// "1.50 s", "12.0 ms", "3.85 us"
+std::string duration(double ms);
+
 // A comma list with repeats counted, in order of first sight: "a,b,a" is "a x2, b".
 std::string counted_list(std::string_view comma_list);
 

@@ -122,6 +122,46 @@ TEST(Clinic, slower_than_numpy_is_a_finding_of_the_kernel_station) {
   EXPECT_DOUBLE_EQ(report.findings[0].cost_ms, 5.5);
 }
 
+TEST(Clinic, a_slower_function_gets_the_cause_that_its_counters_show) {
+  auto found = [](double extra_ms, int64_t replays) {
+    std::vector<CallableStatus> ours = statuses(10 * (0.01 + extra_ms));  // ten steady calls
+    ours[0].frames[0].replays = replays;
+    RunFacts facts;
+    facts.baseline = baseline(10 * 0.01);
+    return examine(Explanation({frame_start(0, 0, "f")}, ours, seed_source()), facts).findings.at(0);
+  };
+  // Two frames, each entered once per call.
+  EXPECT_EQ(found(0.015, 0).why,
+            "A call enters 2 compiled regions and takes 15.00 us longer; entering one (guards, arguments, "
+            "results) costs "
+            "that much whatever is computed inside.");
+  EXPECT_THAT(found(0.015, 0).advice,
+              ElementsAre("Compile a larger function around it, or leave this one undecorated."));
+  EXPECT_EQ(found(3, 0).why,
+            "A call takes 3.0 ms longer, more than entering 2 compiled regions costs: the time is in the "
+            "work itself, "
+            "which is the kernels and the arrays made for them.");
+  EXPECT_EQ(found(3, 11).why,
+            "11 of 11 calls were computed twice, the second time under NumPy, for its warnings.");
+  EXPECT_THAT(
+      found(3, 0).evidence,
+      ElementsAre("3.0 ms per call compiled, 10.00 us per call under NumPy, 11 calls",
+                  "0 kernels, 0 graph breaks, 0 replays; one run of each reads 0 bytes and writes 0"));
+}
+
+TEST(Clinic, a_program_that_compiles_nothing_is_a_note) {
+  auto found = [](std::vector<CallableStatus> statuses, RunFacts facts) {
+    return examine(Explanation({}, std::move(statuses), nullptr), std::move(facts)).findings;
+  };
+  EXPECT_EQ(found({}, {}).at(0).what, "No function is compiled");
+  EXPECT_EQ(found({}, {}).at(0).severity, Severity::kNote);
+  auto uncalled = statuses(0);
+  uncalled[0].frames[0].calls = 0;
+  EXPECT_EQ(found(uncalled, {}).at(0).what, "No compiled function was called");
+  EXPECT_TRUE(found({}, {.program_exit_code = 1}).empty()) << "it may have failed before";
+  EXPECT_TRUE(found(statuses(1), {}).empty());
+}
+
 TEST(Clinic, exit_code_follows_the_program_and_fail_on) {
   RunFacts failed;
   failed.program_exit_code = 7;
@@ -203,6 +243,8 @@ TEST(Clinic, a_loop_that_python_runs_often_is_a_warning) {
   EXPECT_EQ(loop(11 * 250).severity, Severity::kWarning);
   EXPECT_EQ(loop(11 * 250).id, "python_loop");
   EXPECT_EQ(loop(11 * 250).evidence.at(1), "goes on in __iteration_at_20: 2750 calls, 250 per call of f");
+  EXPECT_EQ(loop(11 * 10000).evidence.at(1),
+            "goes on in __iteration_at_20: 110000 calls, 10,000 per call of f");
 }
 
 TEST(Clinic, a_function_that_only_writes_back_what_it_changed_is_no_finding) {
@@ -212,7 +254,8 @@ TEST(Clinic, a_function_that_only_writes_back_what_it_changed_is_no_finding) {
 TEST(Clinic, results_that_differ_are_errors_rounding_is_a_note_and_equal_ones_are_no_finding) {
   const auto found = [](double ulp, std::string mismatch) {
     RunFacts facts;
-    facts.accuracy.push_back({"f", "prog.py", 19, 3, 1, ulp, 64, "result of call 2", std::move(mismatch)});
+    facts.accuracy.push_back(
+        {"f", "prog.py", 19, 3, 2, 1, {{"the reason", 1}}, ulp, 64, "result of call 2", std::move(mismatch)});
     return report_of({}, std::move(facts)).findings;
   };
   EXPECT_TRUE(found(0, "").empty());
@@ -220,8 +263,11 @@ TEST(Clinic, results_that_differ_are_errors_rounding_is_a_note_and_equal_ones_ar
   EXPECT_EQ(rounding.station, Station::accuracy);
   EXPECT_EQ(rounding.severity, Severity::kNote);
   EXPECT_EQ(rounding.what, "Up to 2 ULP away from NumPy's result");
-  EXPECT_THAT(rounding.evidence, ElementsAre("greatest difference: result of call 2", "3 calls compared",
-                                             "1 call had other arguments in the run under NumPy"));
+  EXPECT_THAT(
+      rounding.evidence,
+      ElementsAre("greatest difference: result of call 2", "3 calls compared",
+                  "1 of them with the arguments of the compiled run, as the run under NumPy came to others",
+                  "1 call not compared: the reason"));
   EXPECT_EQ(found(65, "").at(0).severity, Severity::kWarning);
   EXPECT_EQ(found(0, "other dtype").at(0).severity, Severity::kError);
   EXPECT_EQ(found(0, "other dtype").at(0).why, "other dtype");
@@ -291,6 +337,31 @@ TEST(Clinic, text_walks_the_stations_in_order) {
       *text,
       HasSubstr("  f: /cache/graph_0.cpp\n    cpp_fused_add_gt_sin_sum_0  # prog.py:20, prog.py:21\n"));
   EXPECT_THAT(*text, HasSubstr("verdict   findings\n"));
+}
+
+TEST(Clinic, stations_that_are_shown_are_numbered_without_gaps) {
+  std::string facts =
+      R"({"program":"prog.py","accuracy":[{"function":"f","file":"prog.py","line":1,"compared":2,"repeated":1,"ulp":1,"bound":64,
+          "left_out":[{"why":"too many","calls":18}]}]})";
+  std::string status =
+      R"([{"function":"f","file":"prog.py","line":19,"frames":[{"frame":0,"function":"f","file":"prog.py","line":19,"calls":1}]},
+          {"function":"g","file":"prog.py","line":29,"frames":[{"frame":1,"function":"g","file":"prog.py","line":29,"calls":4,
+           "skipped":true,"reason":"a reason","time_ms":4,"steady_calls":4}]}])";
+  auto json = clinic_json({}, status, facts, nullptr);
+  ASSERT_TRUE(json.ok());
+  const std::string text = clinic_text(*json).value();
+  EXPECT_THAT(text, HasSubstr("\nStation 5, accuracy"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("    no time per call: the one call compiled; only calls that compile nothing are timed\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("g                              4      0      0          0       0          -     1.0 ms"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("results   2 calls compared with NumPy: at most 1 ULP away\n"
+                "          1 of them with the arguments of the first run: the second one came to others\n"
+                "          18 calls not compared: too many\n"));
 }
 
 TEST(Clinic, facts_that_are_not_json_are_an_error) {

@@ -32,6 +32,20 @@ TEST(QuoteSource, unknown_source_line_or_column_is_left_out) {
   EXPECT_EQ(quote_source(always("y = 1"), "p", 3, 40, 50), "     3 | y = 1");
 }
 
+TEST(Grouped, large_amounts_have_commas_and_no_exponent) {
+  EXPECT_EQ(grouped(2.5), "2.5");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(10000), "10,000");
+  EXPECT_EQ(grouped(1234567.4), "1,234,567");
+}
+
+TEST(Duration, has_the_unit_that_fits) {
+  EXPECT_EQ(duration(1500), "1.50 s");
+  EXPECT_EQ(duration(12), "12.0 ms");
+  EXPECT_EQ(duration(0.0038), "3.80 us");
+}
+
 TEST(EscapeTerminal, control_and_direction_characters_become_visible) {
   EXPECT_EQ(escape_terminal("a\x1b[2Jb\tc\n"), "a\\x1b[2Jb\tc\n");
   EXPECT_EQ(escape_terminal("\xc2\x9b"), "\\x9b");        // C1 control
