@@ -47,6 +47,22 @@ def ops(core) -> str:
     return text
 
 
+def numpy_names(core) -> str:
+    def listed(prefix: str) -> str:
+        return ", ".join(
+            f"`{name}`" for name in sorted(row[0] for row in core.numpy_table() if row[0].startswith(prefix))
+        )
+
+    return (
+        "# NumPy names that are compiled\n\nCalls of these functions and methods become part of a graph, and so do the operators"
+        " of arrays, `.T`, `.shape` and the like, slices,\nand `x[mask] = value`. Every other NumPy name"
+        " (`np.concatenate`, `np.cumsum`, `np.sort`, `np.linalg.*`, ...) is a graph break around that\none call"
+        " ([SB202](breaks.md#sb202)): the interpreter makes it, with the same result, and what stands before and after it is"
+        " compiled. So is a call\nof a name below with arguments that no kernel exists for; the break says which. [ops.md](ops.md)"
+        f" has the ops behind the names.\n\n## Functions\n\n{listed('np.')}\n\n## Methods of arrays\n\n{listed('ndarray.')}\n"
+    )
+
+
 def breaks(_core) -> str:
     from suture._reasons import break_pages
 
@@ -240,6 +256,7 @@ def check_json(_core) -> str:
 
 PAGES: dict[str, tuple[str, Callable]] = {
     "ops.md": ("src/ops/ops.def", ops),
+    "numpy_names.md": ("src/capture/numpy_names.def", numpy_names),
     "breaks.md": ("src/capture/breaks.def and python/suture/break_programs", breaks),
     "perf_hints.md": ("src/driver/perf_hints.def and python/suture/hint_programs", perf_hints),
     "guards.md": ("src/guard/guards.def", guards),

@@ -188,6 +188,9 @@ def guard_table() -> list[tuple[str, str, str, str]]:
 def pass_table() -> list[tuple[str, bool, str]]:
     """(name, required, doc) in pipeline order"""
 
+def numpy_table() -> list[tuple[str, str, str]]:
+    """(name, op, parameters) per line of numpy_names.def; parameters are NumPy's own, comma separated, keywords only after *."""
+
 def fusion_reason_table() -> list[tuple[str, str, str]]:
     """(name, sentence, advice)"""
 

@@ -118,6 +118,16 @@ nb::list pass_table() {
   return table;
 }
 
+nb::list numpy_table() {
+  nb::list table;
+#define SUTURE_NUMPY(spelled, op, adapter, parameters) \
+  table.append(nb::make_tuple("np." #spelled, std::string(info(OpId::op).name), parameters));
+#define SUTURE_NUMPY_METHOD(spelled, op, adapter, parameters) \
+  table.append(nb::make_tuple("ndarray." #spelled, std::string(info(OpId::op).name), parameters));
+#include "capture/numpy_names.def"
+  return table;
+}
+
 nb::list fusion_reason_table() {
   nb::list table;
 #define SUTURE_FUSION_REASON(id, name, sentence, advice) table.append(nb::make_tuple(name, sentence, advice));
@@ -152,6 +162,7 @@ void bind_tables(nb::module_& module) {
   module.def("break_table", &break_table);
   module.def("guard_table", &guard_table);
   module.def("pass_table", &pass_table);
+  module.def("numpy_table", &numpy_table);
   module.def("fusion_reason_table", &fusion_reason_table);
   module.def("perf_hint_table", &perf_hint_table);
   module.def("nearest_name", [](const std::string& wanted, const std::vector<std::string>& known) {

@@ -163,7 +163,7 @@ std::optional<RecipeId> RecipeWriter::iterator(const ValueRef& value) {
       return children(std::move(recipe), {std::make_shared<RangeValue>(start, stop, range->step)});
     }
     case Of::kOpaque: return children(std::move(recipe), {it.subject});
-    case Of::kGenerator: return fail("a generator is running");
+    case Of::kGenerator: return fail("a generator is not finished and cannot be handed over");
     default: break;
   }
   recipe.kind = Recipe::Kind::kCall;

@@ -45,6 +45,15 @@ Break with_cause(BreakReason reason, std::vector<std::string> args, const Break&
   return out;
 }
 
+// What the user is told first: the cause at the bottom, as a clause.
+std::string root_clause(const Break& reason) {
+  const Break* root = &reason;
+  while (root->cause) root = root->cause.get();
+  std::string clause = root->explanation();
+  if (clause.ends_with('.')) clause.pop_back();
+  return clause;
+}
+
 struct Restart {
   CapturePlan plan;
 };
@@ -139,8 +148,8 @@ class FrameTracer {
     }
     const bool known = next.plan.break_at == plan_.break_at && next.plan.keep_loop == plan_.keep_loop;
     if (known)
-      return skip(
-          with_cause(BreakReason::kCannotResume, {reason.title(), "the place is reached again"}, reason));
+      return skip(with_cause(BreakReason::kCannotResume, {root_clause(reason), "the place is reached again"},
+                             reason));
     return next;
   }
 
@@ -163,7 +172,7 @@ class FrameTracer {
   }
 
   Attempt cannot_resume(const std::string& why) {
-    const std::string what = reason_here() ? reason_here()->title() : "the end of the frame";
+    const std::string what = reason_here() ? root_clause(*reason_here()) : "The result is built here";
     Break reason = state_.make_break(BreakReason::kCannotResume, {what, why});
     return skip(reason_here() ? with_cause(BreakReason::kCannotResume, {what, why}, *reason_here()) : reason);
   }
@@ -288,7 +297,7 @@ class FrameTracer {
 Capture skipped(const FrameInput& input, const std::string& why, Capture capture) {
   Break reason;
   reason.reason = BreakReason::kCannotResume;
-  reason.args = {short_repr(input.function), why};
+  reason.args = {fmt::format("Capture of {} was restarted again and again", short_repr(input.function)), why};
   capture.end.kind = FrameEnd::Kind::kSkip;
   capture.end.reason = std::move(reason);
   return capture;

@@ -501,7 +501,7 @@ Result<CompileOutcome> give_up(const CompileContext& ctx, const FrameInput& inpu
   } else if (error.kind == ErrorKind::kUnsupported &&
              (error.step == "continuation" || error.step == "output")) {
     reason.reason = BreakReason::kCannotResume;
-    reason.args = {"the break", error.message};
+    reason.args = {"A graph break is met", error.message};
   } else if (error.kind == ErrorKind::kUnsupported) {
     reason.reason = BreakReason::kUnsupportedNumpy;
     reason.args = {"An operation", error.message};

@@ -101,3 +101,29 @@ def test_a_generator_that_is_left_early_ends_as_in_cpython(generator):
         compiled = suture.compile(f)
         check(f, compiled, (X, []))
         assert frames_compiled(compiled) >= 1, f.__name__
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (
+            lambda x: sum(np.roll(x, k) for k in range(3)),
+            "`np.roll` is called in the interpreter: there is no kernel for it yet; from here on compiled code cannot "
+            "continue the function, because a generator is not finished and cannot be handed over.",
+        ),
+        (
+            lambda x: [(k for k in range(3)), x + 1][1],
+            None,  # the generator is dropped
+        ),
+        (
+            lambda x: ((k for k in range(3)), x + 1),
+            "The result is built here; from here on compiled code cannot continue the function, because a generator is "
+            "not finished and cannot be handed over.",
+        ),
+    ],
+)
+def test_a_generator_that_stops_capture_is_explained_from_its_cause_on(function, says):
+    explanation = suture.explain(function)(np.ones(4))
+    reasons = [skip["explanation"] for skip in explanation.skipped if skip["reason_id"] == "SB506"]
+    assert reasons == ([says] if says else [])
+    assert explanation.graph_count == (0 if says else 1), "frames that compile"
