@@ -41,7 +41,8 @@ class GuardCost(TypedDict):
     removal: str  # what makes it unnecessary; ""
     tested: int  # calls for which it was tested
     failures: int  # calls that it refused
-    ns: float | None  # with warm caches: the least of the samples that are taken when the entry is made and at every 1024th hit
+    # With warm caches: the least of the samples that are taken when the entry is made and at every 1024th hit.
+    ns: float | None
 
 class Entry(TypedDict):
     number: int
