@@ -194,15 +194,18 @@ std::string numpy_function_repr(PyView object) {
   return name ? named(kind == "numpy.ufunc" ? "ufunc" : "numpy function", name.get()) : "";
 }
 
-// Classes in a tuple, as a method resolution order has them; other parts by their types.
+// Classes in a tuple, as a method resolution order has them, and plain values; other parts by their types.
 std::string tuple_repr(PyView tuple) {
   std::string text;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyView item = PyTuple_GET_ITEM(tuple, i);
-    text += (i ? ", " : "") +
-            (PyType_Check(item) ? type_name(item) : fmt::format("<{} object>", type_name(item)));
+    if (i > 0) text += ", ";
+    if (PyType_Check(item))
+      text += type_name(item);
+    else
+      text += has_safe_repr(item) ? short_repr(item) : fmt::format("<{} object>", type_name(item));
   }
-  return fmt::format("({})", text);
+  return fmt::format("({}{})", text, PyTuple_GET_SIZE(tuple) == 1 ? "," : "");
 }
 
 std::string callable_or_type_repr(PyView object) {

@@ -102,9 +102,15 @@ std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay,
   return times;
 }
 
-void add_debug_info(KernelSource& source, const GeneratedCode& code, const Capture& capture) {
+// "prog.py:5"
+std::string place_of(const CodeView& code) {
+  const size_t slash = code.filename.rfind('/');
+  return fmt::format("{}:{}", code.filename.substr(slash == std::string::npos ? 0 : slash + 1),
+                     code.first_line);
+}
+
+void add_debug_info(KernelSource& source, const GeneratedCode& code) {
   source.debug_info = true;
-  source.function = capture.function.code.qualname;
   for (const CodeLine& line : code.lines)
     if (line.where.known()) source.user_lines.push_back({line.line, line.where.file, line.where.line});
 }
@@ -135,9 +141,11 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
     KernelSource source{.graph_name = capture.graph.name,
                         .cpp = code.cpp,
                         .fast_math = ctx.frame.numerics == "fast",
-                        .line_table = code.line_table};
+                        .line_table = code.line_table,
+                        .function = capture.function.code.qualname,
+                        .place = place_of(capture.function.code)};
     for (const KernelInfo& kernel : code.kernels) source.symbols.push_back(kernel.name);
-    if (ctx.options.flag("debug_info")) add_debug_info(source, code, capture);
+    if (ctx.options.flag("debug_info")) add_debug_info(source, code);
     SUTURE_TRY(library, toolchain->compile(source));
     native.library = std::move(library);
     compiling.stop();

@@ -45,7 +45,8 @@ void collect(const FrameRecord& record, std::vector<Event>& out) {
 Status Compiler::set_option(const std::string& name, std::string value) {
   SUTURE_TRY_VOID(options.set(name, std::move(value)));
   disabled = options.flag("disable");
-  if (name == "toolchain" || name == "compiler" || name == "cache_dir")
+  if (name == "toolchain" || name == "compiler" || name == "cache_dir" || name == "perf" ||
+      name == "perf_dir")
     retired_toolchains_.push_back(std::move(toolchain_));
   return ok_status();
 }
@@ -226,6 +227,13 @@ void Compiler::reset() {
   }
 }
 
+// perf looks into ~/.debug by itself.
+std::string Compiler::profile_directory() const {
+  if (std::string directory = options.text("perf_dir"); !directory.empty()) return directory;
+  const char* home = std::getenv("HOME");
+  return std::string(home && *home ? home : ".") + "/.debug/jit";
+}
+
 std::string Compiler::cache_directory() const {
   std::string directory = options.text("cache_dir");
   if (directory == "off") return "";
@@ -251,7 +259,9 @@ Result<Toolchain*> Compiler::toolchain() {
     toolchain_ = make_toolchain({.kind = options.text("toolchain"),
                                  .cache_dir = cache_directory(),
                                  .plugin_path = hooks.plugin_path,
-                                 .compiler = options.text("compiler")});
+                                 .compiler = options.text("compiler"),
+                                 .profile = options.text("perf"),
+                                 .profile_dir = profile_directory()});
     if (!toolchain_) return Error::unsupported("toolchain", "no C++ compiler was found");
   }
   return toolchain_.get();

@@ -59,7 +59,8 @@ class Compiler {
   // The wrapper of a function that frames of `frame`'s family call; one per function object.
   Result<PyRef> compile_callee(PyView function, FrameRecord& frame);
 
-  Result<Toolchain*> toolchain();       // made at the first call
+  Result<Toolchain*> toolchain();  // made at the first call
+  std::string profile_directory() const;
   std::string cache_directory() const;  // resolved; "" when off
   std::shared_ptr<FrameRecord> record(int frame_id) const;
   // Events of a callable and of everything it made, in order of time.

@@ -325,6 +325,8 @@ void report_kernels(const CompileContext& ctx, const Graph& graph, const Generat
   if (!library.note.empty() && ctx.trace.wants(EventId::kCacheTrouble))
     ctx.trace.emit(
         Event(EventId::kCacheTrouble, ctx.id).set("path", library.cache_dir).set("message", library.note));
+  if (!library.profile_trouble.empty() && ctx.trace.wants(EventId::kProfileTrouble))
+    ctx.trace.emit(Event(EventId::kProfileTrouble, ctx.id).set("message", library.profile_trouble));
   if (!ctx.trace.wants(EventId::kKernelCompiled)) return;
   const CompileTimes& times = library.times;
   ctx.trace.emit(Event(EventId::kKernelCompiled, ctx.id)

@@ -16,6 +16,7 @@
 #include "toolchain/kernel_cache.h"
 #include "toolchain/kernel_key.h"
 #include "toolchain/prelude.h"
+#include "toolchain/profile_file.h"
 
 namespace suture {
 namespace {
@@ -25,10 +26,11 @@ constexpr const char* kLineTableSuffix = ".lines.json";  // suture.cache and `su
 
 class CachingToolchain : public Toolchain {
  public:
-  CachingToolchain(std::vector<std::unique_ptr<ObjectCompiler>> compilers, std::string cache_dir)
+  CachingToolchain(std::vector<std::unique_ptr<ObjectCompiler>> compilers, const ToolchainOptions& options)
       : compilers_(std::move(compilers)),
-        cache_dir_(std::move(cache_dir)),
-        prelude_(sha256(prelude_text())) {}
+        cache_dir_(options.cache_dir),
+        prelude_(sha256(prelude_text())),
+        profile_(profile_file(options.profile, options.profile_dir)) {}
 
   std::string name() const override { return compilers_[current_]->name(); }
   Result<std::unique_ptr<KernelLibrary>> compile(const KernelSource& source) override;
@@ -46,7 +48,26 @@ class CachingToolchain : public Toolchain {
   size_t current_ = 0;
   std::string cache_dir_;
   Digest prelude_;
+  ProfileFile* profile_;  // null: profilers are not told
 };
+
+// What profilers show: one line, the user's function first.
+std::string profile_name(const KernelSource& source, const std::string& symbol) {
+  constexpr size_t kLongest = 400;
+  std::string name = fmt::format("{}@{} {}", source.function, source.place, symbol);
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  return name.substr(0, kLongest);
+}
+
+std::vector<NamedCode> named_code(const KernelLibrary& library, const KernelSource& source) {
+  std::vector<NamedCode> out;
+  for (CodeRange& range : code_ranges(library.object, library.sections)) {
+    std::string name = profile_name(source, range.symbol);
+    out.push_back({std::move(name), std::move(range)});
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -75,6 +96,7 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile(const KernelSou
       write_sources(source, cache, **library);
       (*library)->cache_dir = cache_dir_;
       (*library)->note = cache.trouble();
+      if (profile_) (*library)->profile_trouble = profile_->add(named_code(**library, source));
       return library;
     }
     const bool try_next = library.error().kind == ErrorKind::kUnsupported && current_ + 1 < compilers_.size();
@@ -136,7 +158,7 @@ std::unique_ptr<Toolchain> make_toolchain(const ToolchainOptions& options) {
   std::vector<std::unique_ptr<ObjectCompiler>> compilers;
   if (options.kind != "subprocess") compilers.push_back(make_plugin_compiler(options.plugin_path));
   if (options.kind != "clang") compilers.push_back(make_subprocess_compiler(options.compiler));
-  return std::make_unique<CachingToolchain>(std::move(compilers), options.cache_dir);
+  return std::make_unique<CachingToolchain>(std::move(compilers), options);
 }
 
 }  // namespace suture

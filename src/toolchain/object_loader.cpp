@@ -1,6 +1,5 @@
 #include "toolchain/object_loader.h"
 
-#include <elf.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <map>
 #include <optional>
 
+#include "toolchain/elf_view.h"
 #include "toolchain/gdb_jit.h"
 #include "toolchain/kernel_imports.h"
 
@@ -66,70 +66,26 @@ class Loader {
   explicit Loader(std::string_view object) : object_(object) {}
 
   Result<std::unique_ptr<KernelLibrary>> load(const std::vector<std::string>& wanted) {
-    SUTURE_TRY_VOID(read_tables());
+    SUTURE_TRY(elf, ElfView::read(object_));
+    elf_ = std::move(elf);
     SUTURE_TRY_VOID(lay_out());
     SUTURE_TRY_VOID(copy_sections());
     SUTURE_TRY_VOID(resolve_symbols());
-    for (const Elf64_Shdr& section : sections_)
+    for (const Elf64_Shdr& section : elf_.sections())
       if (section.sh_type == SHT_RELA) SUTURE_TRY_VOID(relocate(section));
     SUTURE_TRY_VOID(protect());
     return library(wanted);
   }
 
  private:
-  // One item of a table in the object; the object need not be aligned.
-  template <class T>
-  std::optional<T> read(uint64_t offset) const {
-    if (offset > object_.size() || object_.size() - offset < sizeof(T)) return std::nullopt;
-    T item;
-    std::memcpy(&item, object_.data() + offset, sizeof(T));
-    return item;
-  }
-
-  std::optional<std::string_view> content(const Elf64_Shdr& section) const {
-    if (section.sh_offset > object_.size() || object_.size() - section.sh_offset < section.sh_size)
-      return std::nullopt;
-    return object_.substr(section.sh_offset, section.sh_size);
-  }
-
-  std::optional<std::string_view> text_at(const Elf64_Shdr& table, uint64_t offset) const {
-    auto all = content(table);
-    if (!all || offset >= all->size()) return std::nullopt;
-    const size_t end = all->find('\0', offset);
-    if (end == std::string_view::npos) return std::nullopt;
-    return all->substr(offset, end - offset);
-  }
-
-  Status read_tables() {
-    auto header = read<Elf64_Ehdr>(0);
-    const bool ours = header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-                      header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-                      header->e_type == ET_REL && header->e_machine == EM_X86_64 &&
-                      header->e_shentsize == sizeof(Elf64_Shdr);
-    if (!ours) return refused("not a relocatable x86-64 ELF file");
-    for (size_t i = 0; i < header->e_shnum; ++i) {
-      auto section = read<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
-      if (!section) return refused("section table cut short");
-      sections_.push_back(*section);
-    }
-    const auto tables =
-        std::ranges::count(sections_, static_cast<Elf64_Word>(SHT_SYMTAB), &Elf64_Shdr::sh_type);
-    if (tables != 1 || header->e_shstrndx >= sections_.size()) return refused("no symbol table");
-    if (!content(symbol_table())) return refused("symbol table cut short");
-    names_ = header->e_shstrndx;
-    section_table_ = header->e_shoff;
-    return ok_status();
-  }
-
   // Unwind tables are of no use to functions that neither throw nor are thrown through.
   bool is_loaded(const Elf64_Shdr& section) const {
-    return (section.sh_flags & SHF_ALLOC) && section.sh_size > 0 &&
-           text_at(sections_[names_], section.sh_name) != ".eh_frame";
+    return (section.sh_flags & SHF_ALLOC) && section.sh_size > 0 && elf_.name_of(section) != ".eh_frame";
   }
 
   Status lay_out() {
-    place_.assign(sections_.size(), std::nullopt);
-    for (const Elf64_Shdr& section : sections_) {
+    place_.assign(elf_.sections().size(), std::nullopt);
+    for (const Elf64_Shdr& section : elf_.sections()) {
       const bool known = section.sh_type == SHT_PROGBITS || section.sh_type == SHT_NOBITS ||
                          section.sh_type == SHT_X86_64_UNWIND;
       if (!is_loaded(section)) continue;
@@ -141,7 +97,7 @@ class Loader {
     }
     count_imports();
     add_segment(SHF_EXECINSTR, PROT_READ | PROT_EXEC, imports_ * kStubBytes, stubs_);
-    add_segment(0, PROT_READ, (imports_ + symbol_count()) * kSlotBytes, slots_);
+    add_segment(0, PROT_READ, (imports_ + elf_.symbol_count()) * kSlotBytes, slots_);
     size_t nothing = 0;
     add_segment(SHF_WRITE, PROT_READ | PROT_WRITE, 0, nothing);
     memory_ = std::make_unique<Mapping>(std::max(size_, page()));
@@ -152,11 +108,11 @@ class Loader {
   void add_segment(uint64_t flag, int protection, size_t extra, size_t& extra_at) {
     constexpr uint64_t kKinds = SHF_EXECINSTR | SHF_WRITE;
     Segment segment{.begin = size_, .end = 0, .protection = protection};
-    for (size_t i = 0; i < sections_.size(); ++i) {
-      if (!is_loaded(sections_[i]) || (sections_[i].sh_flags & kKinds) != flag) continue;
-      size_ = rounded(size_, std::max<size_t>(sections_[i].sh_addralign, 1));
+    for (size_t i = 0; i < elf_.sections().size(); ++i) {
+      if (!is_loaded(elf_.sections()[i]) || (elf_.sections()[i].sh_flags & kKinds) != flag) continue;
+      size_ = rounded(size_, std::max<size_t>(elf_.sections()[i].sh_addralign, 1));
       place_[i] = size_;
-      size_ += sections_[i].sh_size;
+      size_ += elf_.sections()[i].sh_size;
     }
     extra_at = size_ = rounded(size_, kStubBytes);
     size_ = rounded(size_ + extra, page());
@@ -166,22 +122,17 @@ class Loader {
 
   static size_t page() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-  const Elf64_Shdr& symbol_table() const {
-    return *std::ranges::find(sections_, static_cast<Elf64_Word>(SHT_SYMTAB), &Elf64_Shdr::sh_type);
-  }
-  size_t symbol_count() const { return symbol_table().sh_size / sizeof(Elf64_Sym); }
-
   void count_imports() {
-    for (size_t i = 1; i < symbol_count(); ++i) {
-      auto symbol = read<Elf64_Sym>(symbol_table().sh_offset + i * sizeof(Elf64_Sym));
+    for (size_t i = 1; i < elf_.symbol_count(); ++i) {
+      auto symbol = elf_.symbol(i);
       imports_ += symbol && symbol->st_shndx == SHN_UNDEF;
     }
   }
 
   Status copy_sections() {
-    for (size_t i = 0; i < sections_.size(); ++i) {
-      if (!place_[i] || sections_[i].sh_type == SHT_NOBITS) continue;
-      auto bytes = content(sections_[i]);
+    for (size_t i = 0; i < elf_.sections().size(); ++i) {
+      if (!place_[i] || elf_.sections()[i].sh_type == SHT_NOBITS) continue;
+      auto bytes = elf_.content(elf_.sections()[i]);
       if (!bytes) return refused("section cut short");
       std::memcpy(memory_->base() + *place_[i], bytes->data(), bytes->size());
     }
@@ -196,20 +147,20 @@ class Loader {
   };
 
   Status resolve_symbols() {
-    const Elf64_Shdr& table = symbol_table();
-    if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_link >= sections_.size())
+    const Elf64_Shdr& table = elf_.symbol_table();
+    if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_link >= elf_.sections().size())
       return refused("symbol table of another form");
     size_t stub = stubs_;
-    for (size_t i = 0; i < symbol_count(); ++i) {
-      auto entry = read<Elf64_Sym>(table.sh_offset + i * sizeof(Elf64_Sym));
-      auto name = entry ? text_at(sections_[table.sh_link], entry->st_name) : std::nullopt;
+    for (size_t i = 0; i < elf_.symbol_count(); ++i) {
+      auto entry = elf_.symbol(i);
+      auto name = entry ? elf_.name_of(*entry) : std::nullopt;
       if (!name) return refused("symbol table cut short");
       Symbol symbol{.name = std::string(*name), .slot = slots_ + i * kSlotBytes};
       if (i > 0 && entry->st_shndx == SHN_UNDEF) {
         SUTURE_TRY_VOID(import_function(symbol, stub));
         stub += kStubBytes;
-      } else if (entry->st_shndx < sections_.size() && place_[entry->st_shndx]) {
-        if (entry->st_value > sections_[entry->st_shndx].sh_size)
+      } else if (entry->st_shndx < elf_.sections().size() && place_[entry->st_shndx]) {
+        if (entry->st_value > elf_.sections()[entry->st_shndx].sh_size)
           return refused("a symbol outside its section");
         symbol.address = symbol.callable = start() + *place_[entry->st_shndx] + entry->st_value;
       } else if (entry->st_shndx == SHN_COMMON) {
@@ -235,11 +186,11 @@ class Loader {
   }
 
   Status relocate(const Elf64_Shdr& section) {
-    if (section.sh_info >= sections_.size() || section.sh_entsize != sizeof(Elf64_Rela))
+    if (section.sh_info >= elf_.sections().size() || section.sh_entsize != sizeof(Elf64_Rela))
       return refused("relocations of another form");
     if (!place_[section.sh_info]) return ok_status();  // of a section that is not loaded
     for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= section.sh_size; at += sizeof(Elf64_Rela)) {
-      auto entry = read<Elf64_Rela>(section.sh_offset + at);
+      auto entry = elf_.item<Elf64_Rela>(section.sh_offset + at);
       if (!entry) return refused("relocations cut short");
       SUTURE_TRY_VOID(apply(*entry, section.sh_info));
     }
@@ -267,7 +218,7 @@ class Loader {
 
   template <class Field>
   Status write(const Elf64_Rela& entry, size_t section, const Symbol& symbol, uint64_t value) {
-    const uint64_t size = sections_[section].sh_size;
+    const uint64_t size = elf_.sections()[section].sh_size;
     if (symbol.address == 0) return refused("a relocation against what is not loaded");
     if (entry.r_offset > size || size - entry.r_offset < sizeof(Field))
       return refused("a relocation outside its section");
@@ -294,26 +245,23 @@ class Loader {
         return Error::internal("toolchain", fmt::format("the object has no symbol {}", name));
       loaded->functions[name] = reinterpret_cast<suture_kernel_fn>(found->address);
     }
-    for (const Elf64_Shdr& section : sections_)
+    for (const Elf64_Shdr& section : elf_.sections())
       if (section.sh_flags & SHF_EXECINSTR) loaded->code_bytes += section.sh_size;
     if (has_line_tables()) loaded->debugger = std::make_unique<GdbObject>(object_with_addresses());
+    for (const auto& place : place_) loaded->sections.push_back(place ? start() + *place : 0);
     loaded->memory = std::move(memory_);
     return std::unique_ptr<KernelLibrary>(std::move(loaded));
   }
 
-  bool has_line_tables() const {
-    return std::ranges::any_of(sections_, [this](const Elf64_Shdr& section) {
-      return text_at(sections_[names_], section.sh_name) == ".debug_line";
-    });
-  }
+  bool has_line_tables() const { return elf_.section_named(".debug_line") != nullptr; }
 
   // A copy whose section headers say where its sections were put.
   std::string object_with_addresses() const {
     std::string copy(object_);
-    for (size_t i = 0; i < sections_.size(); ++i) {
+    for (size_t i = 0; i < elf_.sections().size(); ++i) {
       if (!place_[i]) continue;
       const uint64_t address = start() + *place_[i];
-      const size_t field = section_table_ + i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr);
+      const size_t field = elf_.header_offset(i) + offsetof(Elf64_Shdr, sh_addr);
       std::memcpy(copy.data() + field, &address, sizeof address);
     }
     return copy;
@@ -322,9 +270,7 @@ class Loader {
   uint64_t start() const { return reinterpret_cast<uint64_t>(memory_->base()); }
 
   std::string_view object_;
-  std::vector<Elf64_Shdr> sections_;
-  size_t names_ = 0;                          // section of the sections' names
-  size_t section_table_ = 0;                  // offset of the section headers
+  ElfView elf_;
   std::vector<std::optional<size_t>> place_;  // of each loaded section, from the start of the mapping
   std::vector<Segment> segments_;
   size_t size_ = 0, imports_ = 0, stubs_ = 0, slots_ = 0;

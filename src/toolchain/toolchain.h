@@ -33,6 +33,9 @@ class KernelLibrary {
   std::string tool;          // "clang 19 (in process)", "g++", "disk cache"
   size_t code_bytes = 0;
   std::string object;  // the file it was loaded from, for disassembly
+  std::vector<uint64_t>
+      sections;  // addresses of the sections of `object`, 0 of those not loaded; empty: not known
+  std::string profile_trouble;  // why profilers are not told of it; "" = nothing to tell
 };
 
 // The user's line that a line of KernelSource::cpp is made from.
@@ -50,7 +53,8 @@ struct KernelSource {
   std::string line_table;  // what each line of `cpp` is made from, as JSON; lies beside the source on disk
   // For debuggers and profilers: the machine code gets line tables that name these lines, ascending by `line`.
   bool debug_info = false;
-  std::string function;  // of the user, which debuggers show
+  std::string function;  // of the user, which debuggers and profilers show
+  std::string place;     // of the function, "prog.py:5", for profilers; decides nothing about the code
   std::vector<UserLine> user_lines;
 };
 
@@ -68,6 +72,8 @@ struct ToolchainOptions {
   std::string cache_dir;      // "" = disk cache off
   std::string plugin_path;    // libsuture_toolchain.so
   std::string compiler;       // subprocess: "" = first of $CXX, g++, clang++ found on PATH
+  std::string profile;        // "" | "map" | "jitdump": what profilers read (profile_file.h)
+  std::string profile_dir;    // of the jitdump
 };
 // auto: clang when the plugin loads, else subprocess, else an error that says what to install.
 // The result compiles through the disk cache when cache_dir is set.

@@ -47,6 +47,10 @@ Text cache_trouble(const EventRecord& event, RenderContext& context) {
   return message;
 }
 
+Text profile_trouble(const EventRecord& event, RenderContext&) {
+  return fmt::format("Profilers are not told the names of kernels: {}", event.str("message"));
+}
+
 Text frame_start(const EventRecord& event, RenderContext& context) {
   int64_t attempt = event.integer("attempt");
   return fmt::format("capturing {} {}{}", event.str("kind"), context.frame_of(event).str(),
@@ -111,6 +115,7 @@ const std::vector<ComponentMessage>& component_messages() {
       {EventId::kRecompileLimit, "runtime", Level::kWarning, limit_reached},
       {EventId::kInternalError, "capture", Level::kError, internal_error},
       {EventId::kCacheTrouble, "cache", Level::kWarning, cache_trouble},
+      {EventId::kProfileTrouble, "toolchain", Level::kWarning, profile_trouble},
       {EventId::kFrameStart, "capture", Level::kInfo, frame_start},
       {EventId::kFrameDone, "capture", Level::kInfo, frame_done},
       {EventId::kRecompile, "runtime", Level::kInfo, recompiling},
