@@ -9,14 +9,16 @@
     SUTURE_LOGS=graph_breaks     # the same as a log
     suture check program.py      # a whole program, examined
 
-Importing this package loads the extension module and nothing else; every tool is imported when it is first used.
+Importing this package loads the extension module and what every compile needs; every tool is imported when it is first used.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from suture import _core
+# The first compile may run in one thread while another one forks: a module that is being imported then stays locked in the
+# child for ever. So what compiles import is here already.
+from suture import _core, _replay  # noqa: F401
 from suture._api import compile, disable, graph_break, mark_dynamic, mark_static, reset
 from suture._config import config
 from suture._errors import GraphBreak, InternalError

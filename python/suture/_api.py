@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -243,15 +244,20 @@ def mark_dynamic(array: np.ndarray, dim: int, min: int | None = None, max: int |
     """
     _check_mark("mark_dynamic", array, dim)
     for name, value in (("min", min), ("max", max)):
-        if not isinstance(value, int | None) or isinstance(value, bool):
+        if value is not None and not _is_int(value):
             raise TypeError(f"mark_dynamic: {name} is an int or None, not {type(value).__name__}: {value!r:.80}")
-    _core.mark_dynamic(array, dim, min, max)
+    _core.mark_dynamic(array, index(dim), *(None if bound is None else index(bound) for bound in (min, max)))
 
 
 def mark_static(array: np.ndarray, dim: int) -> None:
     """The size of `array` along `dim` is never made a symbol. Arguments and errors as for mark_dynamic."""
     _check_mark("mark_static", array, dim)
-    _core.mark_static(array, dim)
+    _core.mark_static(array, index(dim))
+
+
+def _is_int(value: Any) -> bool:
+    """An int, or what stands for one as an index, such as np.int64; no bool."""
+    return hasattr(type(value), "__index__") and not isinstance(value, bool)
 
 
 def _check_mark(function: str, array: Any, dim: Any) -> None:
@@ -259,7 +265,7 @@ def _check_mark(function: str, array: Any, dim: Any) -> None:
 
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{function}: array is a numpy.ndarray, not {type(array).__name__}: {array!r:.80}")
-    if not isinstance(dim, int) or isinstance(dim, bool):
+    if not _is_int(dim):
         raise TypeError(
             f"{function}: dim is an int, an axis of the array (0 is the first), not {type(dim).__name__}: {dim!r:.80}"
         )

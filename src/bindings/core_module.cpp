@@ -101,8 +101,8 @@ int subscribe(nb::object names, nb::object callback) {
     // Events may be emitted while a Python exception is on its way; it must come out unchanged.
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    nb::str line = text(to_json_line(event));
-    PyObject* result = PyObject_CallOneArg(callback.ptr(), line.ptr());
+    const PyRef line = PyRef::steal(text(to_json_line(event)).release().ptr());
+    PyObject* result = PyObject_CallOneArg(callback.ptr(), line.get());
     if (!result && pending_error_is_ordinary()) PyErr_WriteUnraisable(callback.ptr());
     discard_error();  // Ctrl-C while a listener was at work is raised later
     Py_XDECREF(result);

@@ -166,8 +166,11 @@ Outcome function_attribute(CaptureState& state, const ValueRef& object, const st
   PyView f = as_function(object)->function.get();
   if (f && (name == "__name__" || name == "__qualname__" || name == "__module__" || name == "__doc__")) {
     PyRef value = lookup_attribute(f, name_object(name).get()).value;
-    if (value && is_plain_immutable(value.get()) && object->source != kNoSource)
+    if (value && is_plain_immutable(value.get())) {
+      // A function that no source names is fixed by what it was found through.
+      if (object->source == kNoSource) return state.constant(std::move(value));
       return state.wrap(value.get(), state.source(SourceKind::kAttr, object->source, -1, name));
+    }
   }
   return unsupported(state, object, name);
 }

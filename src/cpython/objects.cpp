@@ -61,14 +61,14 @@ PyRef wrapped_callable(PyView descriptor) noexcept {
 }
 
 // A member that holds an object: of __slots__, or of a C type (partial.func, property.fget).
-bool is_slot(PyView descriptor) noexcept {
+bool is_object_member(PyView descriptor) noexcept {
   if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return false;
   const int type = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->type;
   return type == T_OBJECT_EX || type == T_OBJECT;
 }
 
 // Null when unset; an unset T_OBJECT reads as None.
-PyView slot_value(PyView object, PyView descriptor) noexcept {
+PyView member_value(PyView object, PyView descriptor) noexcept {
   const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
   PyView value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + member->offset);
   return value || member->type == T_OBJECT_EX ? value : Py_None;
@@ -98,7 +98,7 @@ AttributeLookup through_instance(PyView on_type) noexcept {
 
 // The same object, as seen through the class itself.
 AttributeLookup through_class(PyView on_type) noexcept {
-  if (PyFunction_Check(on_type) || Py_TYPE(on_type) == &PyProperty_Type || is_slot(on_type))
+  if (PyFunction_Check(on_type) || Py_TYPE(on_type) == &PyProperty_Type || is_object_member(on_type))
     return found(Where::kTypeData, on_type);
   return through_instance(on_type);
 }
@@ -107,8 +107,10 @@ AttributeLookup data_descriptor(PyView object, PyView descriptor) noexcept {
   if (Py_TYPE(descriptor) == &PyProperty_Type) return found(Where::kProperty, descriptor);
   if (PyFunction_Check(object))
     if (PyView value = function_field(object, descriptor)) return found(Where::kInstance, value);
-  if (!is_slot(descriptor)) return {Where::kOpaque, {}};
-  PyView value = slot_value(object, descriptor);
+  // A member of another class that was put into this one: Python raises, and the offset means nothing here.
+  if (!is_object_member(descriptor) || !PyObject_TypeCheck(object, PyDescr_TYPE(descriptor)))
+    return {Where::kOpaque, {}};
+  PyView value = member_value(object, descriptor);
   return value ? found(Where::kInstance, value) : missing(Py_TYPE(object));
 }
 

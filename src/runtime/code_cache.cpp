@@ -152,7 +152,11 @@ void CodeCache::count_steady(double ms, int64_t faults) {
   if (++sample_.seen <= CallSample::kWarmup) return;
   sample_.ms += ms;
   sample_.minor_faults += faults;
-  if (!sample_.is_open() && on_sample_) on_sample_(sample_);
+  if (sample_.is_open() || !on_sample_) return;
+  try {
+    on_sample_(sample_);
+  } catch (const std::exception&) {  // out of memory: a hint less. This runs in a destructor.
+  }
 }
 
 CodeCache::CodeCache(CompileFn compile, int frame_id) : compile_(std::move(compile)), frame_id_(frame_id) {}

@@ -75,7 +75,7 @@ std::string code_load(const NamedCode& code, uint64_t index) {
   Record body;
   body.put(static_cast<uint32_t>(getpid())).put(static_cast<uint32_t>(syscall(SYS_gettid)));
   body.put(code.range.address).put(code.range.address).put(code.range.size).put(index).text(code.name);
-  body.bytes(reinterpret_cast<const void*>(code.range.address), code.range.size);
+  body.bytes(code.code.data(), code.code.size());
   return with_prefix(kCodeLoad, body);
 }
 

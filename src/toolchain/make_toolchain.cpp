@@ -64,7 +64,8 @@ std::vector<NamedCode> named_code(const KernelLibrary& library, const KernelSour
   std::vector<NamedCode> out;
   for (CodeRange& range : code_ranges(library.object, library.sections)) {
     std::string name = profile_name(source, range.symbol);
-    out.push_back({std::move(name), std::move(range)});
+    std::string code(reinterpret_cast<const char*>(range.address), range.size);
+    out.push_back({std::move(name), std::move(range), std::move(code)});
   }
   return out;
 }
@@ -96,7 +97,11 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile(const KernelSou
       write_sources(source, cache, **library);
       (*library)->cache_dir = cache_dir_;
       (*library)->note = cache.trouble();
-      if (profile_) (*library)->profile_trouble = profile_->add(named_code(**library, source));
+      if (profile_) {
+        const auto record = std::make_shared<const std::vector<NamedCode>>(named_code(**library, source));
+        (*library)->profile_record = record;
+        (*library)->profile_trouble = profile_->add(record);
+      }
       return library;
     }
     const bool try_next = library.error().kind == ErrorKind::kUnsupported && current_ + 1 < compilers_.size();

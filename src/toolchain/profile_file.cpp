@@ -67,19 +67,24 @@ std::string ProfileFile::begin() {
   close();
   pid_ = getpid();
   if (std::string trouble = open(); !trouble.empty()) return trouble;
-  const int error = append_all(known_);
-  return error ? std::strerror(error) : "";
+  for (const auto& weak : known_) {
+    const ProfileRecord record = weak.lock();
+    const int error = record ? append_all(*record) : 0;
+    if (error) return std::strerror(error);
+  }
+  return "";
 }
 
-std::string ProfileFile::add(const std::vector<NamedCode>& code) {
+std::string ProfileFile::add(const ProfileRecord& record) {
   const std::lock_guard lock(mutex_);
   if (broken_ && pid_ == getpid()) return "";
   std::string trouble = pid_ == getpid() ? "" : begin();  // the first time, or in a child
   if (trouble.empty())
-    if (const int error = append_all(code)) trouble = std::strerror(error);
+    if (const int error = append_all(*record)) trouble = std::strerror(error);
   broken_ = !trouble.empty();
   if (broken_) return fmt::format("{}: {}", path(), trouble);
-  known_.insert(known_.end(), code.begin(), code.end());
+  std::erase_if(known_, [](const auto& weak) { return weak.expired(); });
+  known_.push_back(record);
   return "";
 }
 

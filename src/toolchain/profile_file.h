@@ -8,7 +8,8 @@
 //   Formats: perf's tools/perf/Documentation/jit-interface.txt and jitdump-specification.txt (version 1).
 // Invariants
 //   - Files are the user's alone (0600), made by us or found as such: no link is followed, nobody else's file is written.
-//   - A child of fork() has a file of its own, with the code it was born with.
+//   - A child of fork() that compiles has a file of its own, with the code it was born with. One that only runs what its parent
+//     compiled has none.
 //   - A file that cannot be written costs nothing else; the reason is told once.
 #pragma once
 
@@ -25,13 +26,15 @@ namespace suture {
 struct NamedCode {
   std::string name;
   CodeRange range;
+  std::string code;  // a copy: a child of fork() may tell of code whose memory its parent's threads gave back
 };
+using ProfileRecord = std::shared_ptr<const std::vector<NamedCode>>;
 
 class ProfileFile {
  public:
   virtual ~ProfileFile() = default;
-  // "", or why it cannot be told: once, then "" again.
-  std::string add(const std::vector<NamedCode>& code);
+  // "", or why it cannot be told: once, then "" again. The owner of the code keeps the record as long as the code lives.
+  std::string add(const ProfileRecord& record);
 
  protected:
   virtual std::string open() = 0;                 // of this process; "" or what is wrong
@@ -43,7 +46,7 @@ class ProfileFile {
   std::string begin();
   int append_all(const std::vector<NamedCode>& code);
   std::mutex mutex_;
-  std::vector<NamedCode> known_;  // for a child's own file
+  std::vector<std::weak_ptr<const std::vector<NamedCode>>> known_;  // what lives, for a child's own file
   int pid_ = -1;
   bool broken_ = false;
 };

@@ -35,7 +35,8 @@ class KernelLibrary {
   std::string object;  // the file it was loaded from, for disassembly
   std::vector<uint64_t>
       sections;  // addresses of the sections of `object`, 0 of those not loaded; empty: not known
-  std::string profile_trouble;  // why profilers are not told of it; "" = nothing to tell
+  std::shared_ptr<const void> profile_record;  // what profilers were told of it
+  std::string profile_trouble;                 // why profilers are not told of it; "" = nothing to tell
 };
 
 // The user's line that a line of KernelSource::cpp is made from.

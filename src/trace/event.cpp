@@ -68,9 +68,9 @@ void Trace::emit(Event event) {
   for (int token : tokens) {
     auto it = std::ranges::find(subscribers_, token, &Subscriber::token);
     if (it == subscribers_.end()) continue;
-    const Listener listener = it->listener;  // a copy: the listener may unsubscribe itself
+    const auto listener = it->listener;  // shared: the listener may unsubscribe itself
     try {
-      listener(event);
+      (*listener)(event);
     } catch (const abi::__forced_unwind&) {
       throw;  // the thread is being ended
     } catch (...) {
@@ -80,7 +80,7 @@ void Trace::emit(Event event) {
 }
 
 int Trace::subscribe(uint64_t mask, Listener listener) {
-  subscribers_.push_back({next_token_, mask, std::move(listener)});
+  subscribers_.push_back({next_token_, mask, std::make_shared<const Listener>(std::move(listener))});
   mask_ |= mask;
   return next_token_++;
 }

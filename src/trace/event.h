@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -90,7 +91,7 @@ class Trace {
   struct Subscriber {
     int token;
     uint64_t mask;
-    Listener listener;
+    std::shared_ptr<const Listener> listener;
   };
   uint64_t mask_ = 0;
   int64_t failures_ = 0;

@@ -521,3 +521,30 @@ def test_equal_partial_objects_share_an_entry():
     for _ in range(3):
         check(f, compiled, (X, functools.partial(np.add, 1)))
     assert frames_compiled(compiled) == 1
+
+
+def test_a_member_of_another_class_is_left_to_python():
+    class Odd:
+        func = functools.partial.func  # a member descriptor of partial: its offset means nothing in an Odd
+
+    odd = Odd()
+
+    def f(x):
+        return x + 1 if odd.func else x
+
+    compiled = suture.compile(f)
+    with pytest.raises(TypeError) as expected:
+        f(np.ones(2))
+    with pytest.raises(TypeError) as actual:
+        compiled(np.ones(2))
+    assert str(actual.value) == str(expected.value)
+
+
+def test_the_name_of_a_function_made_in_the_frame_is_known():
+    def f(x):
+        def inner(y):
+            return y + 1
+
+        return inner(x) + len(inner.__name__)
+
+    check(f, suture.compile(f), (np.ones(2),))

@@ -151,16 +151,27 @@ def test_without_line_tables_a_jitdump_has_code_only(run, tmp_path):
     assert NAME in [load["name"] for load in dump["loads"]] and dump["lines"] == {}
 
 
-LINKED = PROGRAM.replace(
-    "x = np.linspace", 'os.symlink("/tmp/elsewhere", f"/tmp/perf-{os.getpid()}.map")\nx = np.linspace'
+LINKED = PROGRAM.replace("x = np.linspace", 'os.symlink(sys.argv[1], f"/tmp/perf-{os.getpid()}.map")\nx = np.linspace')
+
+
+def test_a_link_in_the_place_of_the_map_is_not_followed(run, tmp_path):
+    _, errors = run(str(tmp_path / "elsewhere"), program=LINKED, SUTURE_PERF="map")
+    assert errors.count("Profilers are not told the names of kernels: /tmp/perf-") == 1
+    assert not (tmp_path / "elsewhere").exists()
+
+
+FREED = PROGRAM.replace("x = np.linspace", "gone = suture.compile(lambda x: np.tanh(x))\nx = np.linspace").replace(
+    'if "fork"', 'gone(x)\ndel gone\nimport gc; gc.collect()\nif "fork"'
 )
 
 
-def test_a_link_in_the_place_of_the_map_is_not_followed(run):
-    Path("/tmp/elsewhere").unlink(missing_ok=True)
-    _, errors = run(program=LINKED, SUTURE_PERF="map")
-    assert errors.count("Profilers are not told the names of kernels: /tmp/perf-") == 1
-    assert not Path("/tmp/elsewhere").exists()
+def test_a_child_does_not_tell_of_code_that_is_gone(run, tmp_path):
+    (child, parent), errors = run("fork", program=FREED, SUTURE_PERF="jitdump")
+    names = [load["name"] for load in read_jitdump(tmp_path / ".debug" / "jit" / f"jit-{child}.dump")["loads"]]
+    assert any("smooth" in name for name in names) and any("cos" in name for name in names) and errors == ""
+    assert not any("tanh" in name for name in names)
+    before = [load["name"] for load in read_jitdump(tmp_path / ".debug" / "jit" / f"jit-{parent}.dump")["loads"]]
+    assert any("tanh" in name for name in before)
 
 
 @pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
@@ -184,4 +195,5 @@ def test_perf_itself_makes_objects_from_the_jitdump(run, tmp_path):
         ["perf", "report", "--stdio", "-i", "perf.jit.data", "--sort", "symbol"],
     ):
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr
     assert KERNEL in done.stdout

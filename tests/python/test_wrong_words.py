@@ -140,3 +140,10 @@ def test_the_warning_about_the_python_version_points_at_the_users_line(run_pytho
     done = run_python(str(program))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [[str(program), 7]]
+
+
+def test_an_axis_may_be_any_integer_of_numpy():
+    suture.mark_dynamic(np.ones(3), np.int64(0), min=np.int32(2), max=9)
+    suture.mark_static(np.ones(3), np.uint8(0))
+    with pytest.raises(TypeError, match="dim is an int"):
+        suture.mark_dynamic(np.ones(3), True)

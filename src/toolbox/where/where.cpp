@@ -28,12 +28,19 @@ struct Entry {
 // A table as it was read; lines are those of the file, indices are within the lists.
 struct Table {
   std::string path, graph;
-  int64_t first_line = 1, last_line = 0;
   std::vector<Kernel> kernels;
   std::vector<PlaceFound> places;
   std::vector<NodeFound> nodes;
   std::vector<Entry> entries;
 };
+
+// A line number of a table; 0 for what can be none.
+int64_t line_of(int64_t number) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  return number >= 1 && number <= kMost ? number : 0;
+}
+
+int64_t line_of(const JsonObject& object, const char* key) { return line_of(json_int(object, key)); }
 
 // A table may come from anywhere: what does not fit together is left out.
 std::optional<Table> read_table(const LineTable& from) {
@@ -41,12 +48,11 @@ std::optional<Table> read_table(const LineTable& from) {
   JsonObject object;
   if (parser.parse(from.json).get(object) != simdjson::SUCCESS) return std::nullopt;
   if (json_str(object, "schema") != "suture.kernel_lines/1") return std::nullopt;
-  Table table{.path = from.path, .graph = json_str(object, "graph"), .first_line = from.first_line};
-  const int64_t shift = from.first_line - 1;
-  table.last_line = json_int(object, "line_count") + shift;
+  Table table{.path = from.path, .graph = json_str(object, "graph")};
+  const int64_t shift = line_of(from.first_line) - 1;
   json_objects(object, "kernels", [&](const JsonObject& item) {
     table.kernels.push_back(
-        {json_str(item, "name"), json_int(item, "first_line") + shift, json_int(item, "last_line") + shift});
+        {json_str(item, "name"), line_of(item, "first_line") + shift, line_of(item, "last_line") + shift});
   });
   json_objects(object, "places", [&](const JsonObject& item) {
     table.places.push_back({json_str(item, "file"), json_str(item, "function"), json_str(item, "source"),
@@ -57,7 +63,7 @@ std::optional<Table> read_table(const LineTable& from) {
     table.nodes.push_back({json_str(item, "name"), json_str(item, "op"), json_str(item, "target")});
   });
   json_objects(object, "lines", [&](const JsonObject& item) {
-    Entry entry{json_int(item, "line") + shift, static_cast<size_t>(json_int(item, "kernel")),
+    Entry entry{line_of(item, "line") + shift, static_cast<size_t>(json_int(item, "kernel")),
                 static_cast<size_t>(json_int(item, "node")), static_cast<size_t>(json_int(item, "place")),
                 json_str(item, "kind")};
     if (entry.kernel < table.kernels.size() && entry.node < table.nodes.size() &&
