@@ -199,3 +199,18 @@ def test_fullgraph_raises_with_the_whole_message_and_its_fields():
     assert "Data-dependent branching" in str(error) and "np.where" in str(error)
     assert error.reason_id == "SB101" and error.line == branchy.__code__.co_firstlineno + 2
     assert suture.explain(suture.compile(branchy, fullgraph=True))(np.ones(3)).graph_break_count == 1
+
+
+def test_every_op_has_its_line():
+    def f(x):
+        y = x + 1
+        z = np.sin(y)
+        return z * 2
+
+    first = f.__code__.co_firstlineno
+    (graph,) = suture.explain(f)(np.ones(3)).to_dict()["graphs"]
+    assert graph["ops"] == [
+        {"name": "+", "line": first + 1},
+        {"name": "np.sin", "line": first + 2},
+        {"name": "*", "line": first + 3},
+    ]

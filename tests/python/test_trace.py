@@ -293,3 +293,21 @@ def test_chrome_trace_is_valid_and_its_slices_nest(run_python, seed_program, tmp
 def test_bad_arguments_are_usage_errors(run_python, tmp_path):
     for arguments in ([], ["--diff", "a", "b"], [str(tmp_path), "graph_braks"], ["x", "guards", "--logs", "guards"]):
         assert run_python("-m", "suture", "logs", *arguments).returncode == 2
+
+
+def test_lines_of_a_trace_that_are_no_records_are_counted_aloud(tmp_path):
+    trace = tmp_path / "a.jsonl"
+    record = '{"event": "frame_done"}'
+    trace.write_text('{"schema": 1}\n' + f"#{record}\n" * 3 + record + "\n" + record[:9])
+    done = subprocess.run(
+        [sys.executable, "-m", "suture", "logs", str(trace)], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"3 of 6 lines of {trace} are no records" in done.stderr
+
+
+def test_a_pipe_is_no_trace(tmp_path):
+    os.mkfifo(tmp_path / "a.jsonl")
+    for command in (["logs", str(tmp_path)], ["where", "f:3", "--in", str(tmp_path)]):
+        done = subprocess.run([sys.executable, "-m", "suture", *command], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and "Traceback" not in done.stderr

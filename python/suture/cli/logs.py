@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 from collections.abc import Iterator
 
 from suture.cli import OK, USAGE
@@ -119,7 +120,9 @@ def trace_files(path: str) -> list[str]:
 
 
 def check_trace(path: str) -> None:
-    """OSError for a file that is no trace; one that a crash left empty is."""
+    """OSError for a file that is no trace; one that a crash left empty is. A pipe would be waited for, for ever."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(f"{path} is not a file")
     with open(path, "rb") as file:
         start = file.read(16)
     if start and not start.startswith(b'{"schema":'):
@@ -127,9 +130,15 @@ def check_trace(path: str) -> None:
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """Lines of a trace; the last one may be cut off by a crash, which the renderer passes over."""
+    """Lines of a trace. The last one may be cut off by a crash; other lines that are no records are counted aloud."""
+    total = unreadable = 0
     with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
-        yield from file
+        for line in file:
+            total += 1
+            unreadable += line.endswith("\n") and not (line.startswith("{") and line.endswith("}\n"))
+            yield line
+    if unreadable:
+        say(f"suture: {unreadable} of {total} lines of {path} are no records; what they told is missing here")
 
 
 def read_run(path: str) -> list[list[str]]:

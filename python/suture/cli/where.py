@@ -49,13 +49,13 @@ class Command:
             if not tables:
                 raise ValueError(f"{where} holds no kernels; --in names a trace, a debug dump or a cache directory")
             answer, lines, found = _toolbox.where(tables, arguments.place)
+            if arguments.json:
+                emit_text(answer + "\n")
+            else:
+                text().write(lines)
         except (ValueError, OSError) as error:
             say(f"suture where: {error}")
             return USAGE
-        if arguments.json:
-            emit_text(answer + "\n")
-        else:
-            text().write(lines)
         return OK if found else FINDING
 
 
@@ -63,6 +63,8 @@ def line_tables(path: str) -> Iterator[tuple[str, int, str]]:
     """Every table below a directory: of a cache, of debug dumps, of traces. Or of one trace file."""
     from suture import _toolbox
 
+    if not os.path.exists(path):
+        raise OSError(f"there is no {path}")
     if not os.path.isdir(path):
         for file in trace_files(path):
             yield from _toolbox.line_tables_of_trace(list(read_lines(file)))
@@ -89,5 +91,7 @@ def _is_trace(path: str) -> bool:
 
 
 def _read(path: str) -> str:
+    if not os.path.isfile(path):
+        return ""  # a pipe would be waited for, for ever
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.read(_LARGEST)

@@ -32,8 +32,10 @@ double ns_at(const EventRecord& event, size_t i) {
 GraphModel read_graph(const EventRecord& event) {
   GraphModel graph{event.str("graph"), event.str("code"), event.str("text"), {}};
   const auto& names = event.list("ops");
-  for (size_t i = 0; i < names.size(); ++i)
-    graph.ops.push_back({names[i], to_number(item(event.list("op_lines"), i))});
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string place = item(event.list("op_lines"), i);  // "prog.py:14"
+    graph.ops.push_back({names[i], to_number(place.substr(place.rfind(':') + 1))});
+  }
   return graph;
 }
 
