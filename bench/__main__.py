@@ -12,6 +12,7 @@ def main(arguments: list[str]) -> int:
     benchmarks = {
         "seed": programs.seed,
         "small": programs.small,
+        "writes": programs.writes,
         "dispatch": dispatch.split,
         "terrain": programs.terrain,
         "kmeans": programs.kmeans,

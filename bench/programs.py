@@ -57,6 +57,29 @@ def small() -> None:
     bars.at_most("whole call on 8 elements, from Python", cost.seconds * 1e6, 1, " us")
 
 
+def writes() -> None:
+    """Writing a part of a large argument: what a call keeps for a run under NumPy is that part."""
+    import suture
+
+    def one(x):
+        x[0] += 1.0
+
+    def edges(u):
+        u[0], u[-1] = u[1] * 1.5, u[-2] * 1.5
+
+    def whole(x):
+        x += 1
+
+    x, u = np.zeros(4_000_000), np.zeros((2000, 2000))
+    for name, function, array in (
+        ("x[0] += 1 of 4,000,000", one, x),
+        ("two rows of 2000x2000", edges, u),
+        ("x += 1 of 4,000,000", whole, x),
+    ):
+        compiled = suture.compile(function)
+        compare(name, lambda f=function, a=array: f(a), lambda f=compiled, a=array: f(a))
+
+
 def terrain() -> None:
     names = example("terrain")
     z, dx, dy = names["load_elevation"]()

@@ -255,6 +255,8 @@ class RunRecord(Protocol):
 def record_graphs(recorder: Callable[[str, str, tuple[Any, ...]], RunRecord | None] | None) -> None:
     """Graphs compiled from now on call recorder(compile id, graph name, inputs) when they run first. None stops."""
 
+kernel_lines_suffix: str  # of the line table beside a kernel's source
+
 def cache_directory() -> str:
     """The resolved directory; "" when the cache is off."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from suture import _core
 
-_KERNEL, _SOURCE, _PRELUDE, _LINES = ".kernel", ".cpp", ".h", ".lines.json"
+_KERNEL, _SOURCE, _PRELUDE, _LINES = ".kernel", ".cpp", ".h", _core.kernel_lines_suffix
 
 
 def _files(directory: str) -> list[os.DirEntry[str]]:

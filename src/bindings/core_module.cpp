@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/kernel_lines.h"
 #include "cpython/code_object.h"
 #include "cpython/discard_error.h"
 #include "cpython/interpreter_end.h"
@@ -198,6 +199,7 @@ void bind_callables(nb::module_& module) {
     compiler().hooks.graph_break_type = PyRef::borrow(graph_break.ptr());
     compiler().hooks.internal_error_type = PyRef::borrow(internal_error.ptr());
   });
+  module.attr("kernel_lines_suffix") = kKernelLinesSuffix;
   module.def("settings", [](nb::handle object) {
     if (!is_jit_callable(object.ptr()))
       throw nb::type_error("expected a function compiled by suture.compile");

@@ -17,6 +17,16 @@ struct PythonVersion {
 // co_localspluskinds bits
 enum LocalKind : uint8_t { kLocalPlain = 0x20, kLocalCell = 0x40, kLocalFree = 0x80 };
 
+// co_flags bits
+enum CodeFlag : int {
+  kCodeOptimized = 0x1,  // a function; bodies of modules and classes have it not
+  kCodeVarArgs = 0x4,
+  kCodeVarKeywords = 0x8,
+  kCodeGenerator = 0x20,
+  kCodeCoroutine = 0x80,
+  kCodeAsyncGenerator = 0x200
+};
+
 struct CodeView {
   PythonVersion version;
   std::string name, qualname, filename;
@@ -34,6 +44,10 @@ struct CodeView {
   std::vector<uint8_t> code;                // co_code: de-specialised
   std::vector<uint8_t> line_table;          // co_linetable
   std::vector<uint8_t> exception_table;     // co_exceptiontable
+  // Locals that a call binds: *args and **kwargs too.
+  int parameter_count() const {
+    return arg_count + kwonly_count + ((flags & kCodeVarArgs) != 0) + ((flags & kCodeVarKeywords) != 0);
+  }
 };
 
 }  // namespace suture

@@ -37,6 +37,10 @@
 
 namespace suture {
 
+// What names of continuations begin with; "_<offset>_<n>" follows.
+inline constexpr const char* kResumeName = "__resume_at";
+inline constexpr const char* kIterationName = "__iteration_at";
+
 // A constant that a continuation needs beyond the original co_consts. Its co_consts is the original's plus
 // these, in order.
 struct AddedConstant {

@@ -10,7 +10,6 @@ namespace suture {
 namespace {
 
 // co_flags, the same in all supported versions.
-constexpr int kOptimized = 0x01, kVarargs = 0x04, kVarkeywords = 0x08;
 constexpr int kGenerators =
     0x20 | 0x80 | 0x100 | 0x200;  // generator, coroutine, iterable coroutine, async generator
 
@@ -20,7 +19,7 @@ CodeView header_of(const Function& original, const std::string& name) {
   header.qualname = (dot == std::string::npos ? "" : header.qualname.substr(0, dot + 1)) + name;
   header.name = name;
   header.arg_count = header.posonly_count = header.kwonly_count = 0;
-  header.flags &= ~(kVarargs | kVarkeywords);
+  header.flags &= ~(kCodeVarArgs | kCodeVarKeywords);
   header.local_names.clear();
   header.local_kinds.clear();
   return header;
@@ -40,7 +39,7 @@ bool holds_cell_at_entry(const Function& function, int local) {
 
 std::string needs_own_frame(const Function& function) {
   if (function.code.flags & kGenerators) return "is a generator or coroutine";
-  if (!(function.code.flags & kOptimized)) return "is not a function body";
+  if (!(function.code.flags & kCodeOptimized)) return "is not a function body";
   for (const Instruction& i : function.instructions) {
     const bool global = i.opcode == Opcode::LOAD_GLOBAL;
     if (!global && i.opcode != Opcode::LOAD_METHOD && i.opcode != Opcode::LOAD_ATTR) continue;

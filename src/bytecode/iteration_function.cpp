@@ -153,7 +153,7 @@ class IterationMaker {
     const auto live = live_locals(original_);
     const Bits written = written_locals();
     Bits bound_at_entry(original_.code.local_names.size(), false);
-    for (int i = 0; i < parameter_count(); ++i) bound_at_entry[static_cast<size_t>(i)] = true;
+    for (int i = 0; i < original_.code.parameter_count(); ++i) bound_at_entry[static_cast<size_t>(i)] = true;
     const Bits bound = bound_locals(original_, 0, bound_at_entry)[static_cast<size_t>(loop_.header)];
     Bits bound_at_start(bound.size(), false);
     for (size_t local = 0; local < bound.size(); ++local) {
@@ -182,11 +182,6 @@ class IterationMaker {
     all.push_back(loop_.header);
     if (around_ != nullptr) all.push_back(around_->target);
     return all;
-  }
-
-  int parameter_count() const {
-    const CodeView& code = original_.code;
-    return code.arg_count + code.kwonly_count + ((code.flags & 0x04) != 0) + ((code.flags & 0x08) != 0);
   }
 
   Result<IterationFunction> emit() {

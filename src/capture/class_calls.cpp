@@ -22,7 +22,8 @@ struct Asked {
 PyTypeObject* as_type(PyView object) { return reinterpret_cast<PyTypeObject*>(object); }
 bool is_changeable(PyView type) { return (as_type(type)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0; }
 
-// The abstract base classes whose answers are known to run no user code of their own.
+// The abstract base classes of Python's own. They run no code of their own; a subclass of the user's with a
+// __subclasshook__ is asked by them too, here as at run time.
 bool is_library_abc(PyView cls) {
   if (!PyType_Check(cls) || reinterpret_cast<PyObject*>(Py_TYPE(cls)) != module_object("abc", "ABCMeta"))
     return false;

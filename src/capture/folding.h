@@ -10,6 +10,7 @@
 #include "capture/capture_state.h"
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
+#include "cpython/warning_filter.h"
 
 namespace suture {
 
@@ -23,7 +24,7 @@ Captured<PyRef> fold(CaptureState& state, Operation operation) {
   PyRef result;
   {
     RaisingErrorState conditions(RaisingErrorState::Conditions::kAll);
-    RaisingWarnings warnings;
+    const WarningFilter warnings(WarningAction::kRaise);
     result = operation();
   }
   if (result) return result;

@@ -12,9 +12,6 @@
 namespace suture {
 namespace {
 
-constexpr int kVarArgs = 0x04, kVarKeywords = 0x08, kGeneratorFlag = 0x20, kCoroutine = 0x80,
-              kAsyncGenerator = 0x200;
-
 Break type_error(CaptureState& state, const Function& function, const std::string& what) {
   return state.make_break(BreakReason::kWouldRaise, {fmt::format("{}() {}", function.code.name, what)});
 }
@@ -43,7 +40,7 @@ class Binder {
   Captured<Unit> bind_positional() {
     const size_t count = std::min(args_.positional.size(), static_cast<size_t>(code_.arg_count));
     std::copy_n(args_.positional.begin(), count, locals_.begin());
-    if (code_.flags & kVarArgs) {
+    if (code_.flags & kCodeVarArgs) {
       locals_[named()] = std::make_shared<SequenceValue>(
           ValueKind::kTuple,
           std::vector<ValueRef>(args_.positional.begin() + static_cast<long>(count), args_.positional.end()));
@@ -57,9 +54,9 @@ class Binder {
 
   Captured<Unit> bind_keywords() {
     std::shared_ptr<DictValue> rest;
-    if (code_.flags & kVarKeywords) {
+    if (code_.flags & kCodeVarKeywords) {
       rest = std::make_shared<DictValue>();
-      locals_[named() + ((code_.flags & kVarArgs) != 0)] = rest;
+      locals_[named() + ((code_.flags & kCodeVarArgs) != 0)] = rest;
     }
     for (const auto& [name, value] : args_.keyword) {
       const auto first = code_.local_names.begin() + code_.posonly_count;
@@ -145,8 +142,8 @@ Outcome inline_call(CaptureState& state, FunctionValue& function, const CallArgu
   const CodeView& code = decoded->function.code;
   // A generator that is left before its end runs its `finally` and `except GeneratorExit` when it is closed, and
   // capture does not see that moment.
-  const bool acts_when_closed = (code.flags & kGeneratorFlag) && !decoded->function.exception_regions.empty();
-  if ((code.flags & (kCoroutine | kAsyncGenerator)) || acts_when_closed)
+  const bool acts_when_closed = (code.flags & kCodeGenerator) && !decoded->function.exception_regions.empty();
+  if ((code.flags & (kCodeCoroutine | kCodeAsyncGenerator)) || acts_when_closed)
     return state.make_break(BreakReason::kGenerator, {"`" + code.qualname + "`"});
   if (is_active(state, function.code.get()) || function.code.get() == function_code(state.input.function))
     return state.make_break(BreakReason::kRecursion, {"`" + code.qualname + "`"});
@@ -161,7 +158,7 @@ Outcome inline_call(CaptureState& state, FunctionValue& function, const CallArgu
   frame->globals = function.globals;
   frame->globals_source = function.globals_source;
   frame->closure = function.closure;
-  if (code.flags & kGeneratorFlag) {
+  if (code.flags & kCodeGenerator) {
     auto generator = std::make_shared<IteratorValue>();
     generator->of = IteratorValue::Of::kGenerator;
     generator->frame = std::move(frame);

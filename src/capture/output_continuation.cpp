@@ -157,7 +157,7 @@ Result<ContinuationPlan> Continuations::plan(int target, std::vector<Item> stack
     if (item.is_cell) options.passed_cells.push_back(local);
     if (item.maybe_unbound) options.maybe_unbound.push_back(local);
   }
-  plan.resume_name = new_name("__resume_at", walk.at);
+  plan.resume_name = new_name(kResumeName, walk.at);
   SUTURE_TRY(resume,
              make_resume_function(writer_.original(), walk.at, nulls, parameters, plan.resume_name, options));
   SUTURE_TRY(callable, make(resume.function, resume.added_constants, FrameKind::kResume));

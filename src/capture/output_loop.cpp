@@ -82,7 +82,7 @@ class LoopEmitter {
   }
 
   Status make_iteration() {
-    name_ = continuations_.new_name("__iteration_at", loop_.header);
+    name_ = continuations_.new_name(kIterationName, loop_.header);
     find_shared_cells();
     SUTURE_TRY(iteration, make_iteration_function(original_, loop_, name_, shared_cells_));
     iteration_ = std::move(iteration);

@@ -11,21 +11,14 @@
 namespace suture {
 namespace {
 
-constexpr int kVarargs = 0x04, kVarkeywords = 0x08;
-
-int parameter_count(const CodeView& code) {
-  return code.arg_count + code.kwonly_count + ((code.flags & kVarargs) != 0) +
-         ((code.flags & kVarkeywords) != 0);
-}
-
 CodeView transformed_header(const CodeView& original, const std::string& name) {
   CodeView header = original;
   const size_t dot = header.qualname.rfind('.');
   header.qualname = (dot == std::string::npos ? "" : header.qualname.substr(0, dot + 1)) + name;
   header.name = name;
-  header.arg_count = parameter_count(original);
+  header.arg_count = original.parameter_count();
   header.posonly_count = header.kwonly_count = 0;
-  header.flags &= ~(kVarargs | kVarkeywords);
+  header.flags &= ~(kCodeVarArgs | kCodeVarKeywords);
   return header;
 }
 
@@ -66,7 +59,8 @@ OutputWriter::OutputWriter(const Capture& capture, PyView original_function, con
       uses_(capture.recipes.size(), 0) {
   const CodeView& view = capture.function.code;
   for (size_t i = 0; i < view.local_names.size(); ++i)
-    slots_.push_back({view.local_names[i], view.local_kinds[i], static_cast<int>(i) < parameter_count(view)});
+    slots_.push_back(
+        {view.local_names[i], view.local_kinds[i], static_cast<int>(i) < view.parameter_count()});
   PyRef constants = code_constants(function_code(original_function));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants.get()); ++i)
     constants_.push_back(PyRef::borrow(PyTuple_GET_ITEM(constants.get(), i)));

@@ -22,7 +22,7 @@
 namespace suture {
 namespace {
 
-constexpr int kGeneratorFlags = 0x20 | 0x80 | 0x200;
+constexpr int kGeneratorFlags = kCodeGenerator | kCodeCoroutine | kCodeAsyncGenerator;
 
 bool has_operations(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
@@ -100,8 +100,7 @@ class FrameTracer {
     frame_.top = true;
     frame_.globals = PyRef::borrow(function_globals(state_.input.function));
     frame_.locals.resize(code.local_names.size());
-    const int extra = ((code.flags & 0x04) != 0) + ((code.flags & 0x08) != 0);  // *args, **kwargs
-    for (int i = 0; i < code.arg_count + code.kwonly_count + extra; ++i) {
+    for (int i = 0; i < code.parameter_count(); ++i) {
       const auto at = static_cast<size_t>(i);
       const SourceId source = state_.source(SourceKind::kLocal, kNoSource, i, code.local_names[at]);
       frame_.locals[at] = std::make_shared<PendingValue>(state_.input.arguments[at], source);

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "loop/conditions.h"
 
 namespace suture {
 namespace {
-
-template <class Item>
-void add_once(std::vector<Item>& list, const Item& item) {
-  if (std::ranges::find(list, item) == list.end()) list.push_back(item);
-}
 
 BufferSpec::Kind spec_kind(Buffer::Kind kind) {
   switch (kind) {
@@ -41,6 +37,12 @@ std::vector<SymInt> visible_strides(const Graph& graph, const Buffer& buffer) {
   for (size_t axis = 0; axis < strides.size(); ++axis)
     if (buffer.shape[axis] == SymInt(1)) strides[axis] = type.strides[axis];
   return strides;
+}
+
+// Whether a call may meet a condition that NumPy has to tell.
+bool may_replay(const Nest& nest) {
+  return !nest.reductions.empty() ||
+         std::ranges::any_of(nest.exprs, [&](const Expr& expr) { return can_signal(nest, expr); });
 }
 
 }  // namespace
@@ -80,12 +82,6 @@ void PlanBuilder::add_written(const Nest& nest, const Store& store) {
     part.strides.push_back(stride);
   }
   add_once(plan_.overwritten, part);
-}
-
-// Whether a call may meet a condition that NumPy has to tell.
-bool may_replay(const Nest& nest) {
-  return !nest.reductions.empty() ||
-         std::ranges::any_of(nest.exprs, [&](const Expr& expr) { return can_signal(nest, expr); });
 }
 
 void PlanBuilder::add_kernel(const KernelGroup& group, const std::vector<BufferId>& arguments,

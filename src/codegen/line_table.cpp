@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/json_writer.h"
+#include "base/kernel_lines.h"
 
 namespace suture {
 namespace {
@@ -59,7 +60,7 @@ std::string line_table_json(const GeneratedCode& code, const Graph& graph, const
   lines.end_array();
 
   JsonWriter json;
-  json.begin_object().field("schema", "suture.kernel_lines/1").field("graph", graph.name);
+  json.begin_object().field("schema", kKernelLinesSchema).field("graph", graph.name);
   json.field("line_count", code.kernels.empty() ? 0 : code.kernels.back().last_line);
   json.key("kernels").begin_array();
   for (const KernelInfo& kernel : code.kernels)

@@ -66,18 +66,6 @@ bool is_namespace(PyView dict) noexcept;
 // Weak references, without callback. make: empty when the object supports none (no exception is left behind).
 PyRef make_weak_reference(PyView object) noexcept;
 PyView weak_target(PyView weak_reference) noexcept;  // null when collected
-// While alive, every Python warning raises. The filter is put in place without telling the warnings module, so
-// that it forgets nothing of what it has shown already.
-class RaisingWarnings {
- public:
-  RaisingWarnings() noexcept;
-  ~RaisingWarnings();
-  RaisingWarnings(const RaisingWarnings&) = delete;
-  RaisingWarnings& operator=(const RaisingWarnings&) = delete;
-
- private:
-  PyRef filters_, filter_;
-};
 // The user's exception text for logs; clears nothing.
 std::string pending_exception_text();
 

@@ -1,20 +1,25 @@
-// Filters of Python's warnings that last as long as an object of ours. (RaisingWarnings of objects.h is the other one.)
+// A filter for every Python warning that lasts as long as an object of ours. It is put in place without telling the warnings
+// module, so that it forgets nothing of what it has shown already.
 #pragma once
 
 #include "cpython/py_ref.h"
 
 namespace suture {
 
-// While alive, no Python warning is shown, raised or remembered as shown.
-class IgnoredWarnings {
+enum class WarningAction : uint8_t {
+  kRaise,
+  kIgnore,  // neither shown, nor raised, nor remembered as shown
+};
+
+class WarningFilter {
  public:
-  IgnoredWarnings() noexcept;
-  ~IgnoredWarnings();
-  IgnoredWarnings(const IgnoredWarnings&) = delete;
-  IgnoredWarnings& operator=(const IgnoredWarnings&) = delete;
+  explicit WarningFilter(WarningAction action) noexcept;
+  ~WarningFilter();
+  WarningFilter(const WarningFilter&) = delete;
+  WarningFilter& operator=(const WarningFilter&) = delete;
 
  private:
-  PyRef filters_, filter_;
+  PyRef filters_, filter_;  // filter_ is empty when it could not be put
 };
 
 }  // namespace suture

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "bytecode/continuation.h"
 #include "bytecode/instruction.h"
 #include "cpython/code_object.h"
 #include "cpython/discard_error.h"
@@ -14,8 +15,7 @@ namespace suture {
 namespace {
 
 constexpr Py_ssize_t kLongestSource =
-    1 << 20;                     // characters; a longer file would take longer than the compile itself
-constexpr int kOptimised = 0x1;  // co_flags: a function; bodies of modules and classes have it not
+    1 << 20;  // characters; a longer file would take longer than the compile itself
 
 PyRef source_text_of(const std::string& file) {
   PyRef linecache = PyRef::steal(PyImport_ImportModule("linecache"));
@@ -32,7 +32,7 @@ PyRef compiled(const std::string& file) {
   if (!text || PyUnicode_GET_LENGTH(text.get()) == 0 || PyUnicode_GET_LENGTH(text.get()) > kLongestSource)
     return {};
   const char* utf8 = PyUnicode_AsUTF8(text.get());
-  IgnoredWarnings quiet;
+  const WarningFilter quiet(WarningAction::kIgnore);
   PyRef code = utf8 ? PyRef::steal(Py_CompileString(utf8, file.c_str(), Py_file_input)) : PyRef();
   if (!code) discard_error();  // it changed since, and is no program now
   return code;
@@ -54,12 +54,12 @@ void each_code(PyView code, const Function* parent, const Visit& visit) {
 }
 
 bool is_class_body(const Function& function, const Function* parent) {
-  return parent != nullptr && !(function.code.flags & kOptimised);
+  return parent != nullptr && !(function.code.flags & kCodeOptimized);
 }
 
 // Code of our own making, which no file holds.
 bool is_continuation(const CodeView& code) {
-  return code.name.starts_with("__resume_at_") || code.name.starts_with("__iteration_at_");
+  return code.name.starts_with(kResumeName) || code.name.starts_with(kIterationName);
 }
 
 bool holds(PyView module, const CodeView& wanted) {
@@ -101,8 +101,10 @@ void add_stores(const Function& function, std::initializer_list<Opcode> opcodes,
   }
 }
 
-// `receiver.name = ...`; `of_self` tells stores through the first argument from all others.
-void add_attribute_stores(const Function& function, const std::string& name, bool of_self,
+enum class Receiver : uint8_t { kSelf, kOther, kAny };  // kSelf: the first parameter
+
+// `receiver.name = ...`
+void add_attribute_stores(const Function& function, const std::string& name, Receiver wanted,
                           std::vector<std::string>& places) {
   for (size_t i = 1; i < function.instructions.size(); ++i) {
     const Instruction& instruction = function.instructions[i];
@@ -111,7 +113,8 @@ void add_attribute_stores(const Function& function, const std::string& name, boo
     const Instruction& receiver = function.instructions[i - 1];
     const bool self =
         (receiver.opcode == Opcode::LOAD_FAST || receiver.opcode == Opcode::LOAD_DEREF) && receiver.arg == 0;
-    if (self == of_self) add_place(function, instruction.line, places);
+    if (wanted == Receiver::kAny || self == (wanted == Receiver::kSelf))
+      add_place(function, instruction.line, places);
   }
 }
 
@@ -132,12 +135,12 @@ void add_attributes(PyView module, const std::string& qualname, const std::strin
       return !qualname.empty() && body.code.qualname == qualname;
     };
     const bool method = parent != nullptr && parent->code.qualname != function.code.qualname &&
-                        !(parent->code.flags & kOptimised) && parent->code.name != "<module>";
+                        !(parent->code.flags & kCodeOptimized) && parent->code.name != "<module>";
     if (is_class_body(function, parent) && wanted(function))
       add_stores(function, {Opcode::STORE_NAME}, name, places);
-    if (!method || wanted(*parent)) add_attribute_stores(function, name, method, places);
-    if (!method) return;
-    add_attribute_stores(function, name, false, places);
+    if (!method) return add_attribute_stores(function, name, Receiver::kAny, places);
+    if (wanted(*parent)) add_attribute_stores(function, name, Receiver::kSelf, places);
+    add_attribute_stores(function, name, Receiver::kOther, places);
   });
 }
 
@@ -179,8 +182,7 @@ std::string enclosing(const std::string& qualname) {
 }
 
 bool is_parameter(const CodeView& code, size_t local) {
-  const int variadic = ((code.flags & 0x4) != 0) + ((code.flags & 0x8) != 0);  // *args, **kwargs
-  return local < static_cast<size_t>(code.arg_count + code.kwonly_count + variadic);
+  return local < static_cast<size_t>(code.parameter_count());
 }
 
 // Whether `function` owns the cell `name`; a parameter is assigned by the call, so its place is the `def`.

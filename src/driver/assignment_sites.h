@@ -11,7 +11,8 @@
 //     default of a parameter        the `def`
 // Invariants
 //   - Nothing is executed and no warning is shown; what cannot be read has no sites.
-//   - A file that no longer holds the function in question has changed since, and has no sites.
+//   - For globals, a file that no longer holds the function in question has changed since, and has no sites. Closures and
+//     attributes are looked up in the file as it is now.
 #pragma once
 
 #include <map>

@@ -154,7 +154,7 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
     report_kernels(ctx, lowered, code, *native.library);
     report_assembly(ctx, capture.graph.name, *toolchain, *native.library);
   }
-  std::vector<KeptInput> saved = kept_inputs(code.plan, lowered.env);
+  std::vector<SavedInput> saved = saved_inputs(code.plan, lowered.env.hints());
   native.plan = std::move(code.plan);
   native.replay = replay;
   native.symbol_count = static_cast<int>(capture.graph.env.symbols().size());

@@ -35,7 +35,7 @@ std::string at_line(const Node& node) {
 // Hints of one graph, in the order of its plan.
 class PlanHints {
  public:
-  PlanHints(const Lowered& lowered, std::span<const KeptInput> kept, const GraphTimes* times)
+  PlanHints(const Lowered& lowered, std::span<const SavedInput> kept, const GraphTimes* times)
       : graph_(lowered.graph), schedule_(lowered.schedule), kept_(kept), times_(times) {}
 
   std::vector<PerfHint> run() {
@@ -149,7 +149,6 @@ class PlanHints {
 
   // --- copies ---
   void copy(const KernelGroup& group, const Store& store) {
-    if (store.node == kNoNode) return;
     const Node& node = graph_.node(store.node);
     const BufferId root = root_buffer(schedule_.buffers, store.access.buffer);
     const Buffer& buffer = schedule_.buffers[static_cast<size_t>(root)];
@@ -177,7 +176,7 @@ class PlanHints {
   }
 
   void kept_input(const Node& node, int input) {
-    const auto kept = std::ranges::find(kept_, input, &KeptInput::input);
+    const auto kept = std::ranges::find(kept_, input, &SavedInput::input);
     if (kept == kept_.end() || kept->bytes < kNoticeableBytes || !told_.insert(input).second) return;
     const int64_t bytes = kept->bytes;
     add(PerfHintId::kCopyKeptInput, node,
@@ -263,7 +262,7 @@ class PlanHints {
 
   const Graph& graph_;
   const Schedule& schedule_;
-  std::span<const KeptInput> kept_;
+  std::span<const SavedInput> kept_;
   const GraphTimes* times_;
   size_t step_ = 0;
   std::set<int> told_;  // arguments whose copy has been told
@@ -299,28 +298,13 @@ Event perf_hint_event(const CompileId& id, const PerfHint& hint) {
       .set("line", int64_t{hint.where.line});
 }
 
-std::vector<KeptInput> kept_inputs(const LaunchPlan& plan, const ShapeEnv& env) {
-  std::vector<KeptInput> kept;
-  for (const BufferSpec& part : plan.can_replay ? plan.overwritten : std::vector<BufferSpec>()) {
-    const BufferSpec* root = &part;
-    while (root->kind == BufferSpec::Kind::kView) root = &plan.buffers[static_cast<size_t>(root->base)];
-    const int64_t bytes = env.hint(product(part.shape)) * itemsize(part.dtype);
-    const auto known = std::ranges::find(kept, root->input, &KeptInput::input);
-    if (known == kept.end())
-      kept.push_back({root->input, bytes});
-    else
-      known->bytes += bytes;
-  }
-  return kept;
-}
-
-std::vector<PerfHint> plan_hints(const Lowered& lowered, std::span<const KeptInput> kept,
+std::vector<PerfHint> plan_hints(const Lowered& lowered, std::span<const SavedInput> kept,
                                  const GraphTimes* times) {
   return PlanHints(lowered, kept, times).run();
 }
 
 void report_perf_hints(const CompileContext& ctx, Compiler& compiler, std::shared_ptr<const Lowered> lowered,
-                       std::vector<KeptInput> kept, std::shared_ptr<const GraphTimes> times) {
+                       std::vector<SavedInput> kept, std::shared_ptr<const GraphTimes> times) {
   compiler.report_unwritten(
       ctx.id, {EventId::kPerfHint},
       [id = ctx.id, lowered = std::move(lowered), kept = std::move(kept), times = std::move(times)] {

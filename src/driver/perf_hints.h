@@ -19,8 +19,8 @@
 #include "base/user_span.h"
 #include "driver/measure.h"
 #include "driver/reports.h"
-#include "plan/launch_plan.h"
 #include "runtime/call_sample.h"
+#include "runtime/saved_inputs.h"
 #include "trace/event.h"
 
 namespace suture {
@@ -49,18 +49,12 @@ struct PerfHint {
 };
 Event perf_hint_event(const CompileId& id, const PerfHint& hint);
 
-// What is saved of an argument before kernels write into it.
-struct KeptInput {
-  int input = -1;  // placeholder
-  int64_t bytes = 0;
-};
-std::vector<KeptInput> kept_inputs(const LaunchPlan& plan, const ShapeEnv& env);
 // `times`: null when nothing was measured.
-std::vector<PerfHint> plan_hints(const Lowered& lowered, std::span<const KeptInput> kept,
+std::vector<PerfHint> plan_hints(const Lowered& lowered, std::span<const SavedInput> kept,
                                  const GraphTimes* times);
 // Reports what the plan and, while profiling is on, a few measured runs say.
 void report_perf_hints(const CompileContext& ctx, Compiler& compiler, std::shared_ptr<const Lowered> lowered,
-                       std::vector<KeptInput> kept, std::shared_ptr<const GraphTimes> times);
+                       std::vector<SavedInput> kept, std::shared_ptr<const GraphTimes> times);
 // What a few calls of a function in a row cost the operating system; empty when nothing.
 std::optional<PerfHint> page_fault_hint(const FrameRecord& frame, const CallSample& sample);
 

@@ -41,33 +41,55 @@ bool is_dense(PyView array) {
 
 int64_t bytes_of(PyObject* array) { return PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(array)); }
 
+int64_t bytes_of(const BufferSpec& spec, const BufferLayout& layout) {
+  return layout.elements * itemsize(spec.dtype);
+}
+
 int64_t bytes_of_parts(const LaunchPlan& plan, const LaunchLayout& layout) {
   int64_t bytes = 0;
   for (size_t i = 0; i < plan.overwritten.size(); ++i)
-    bytes += layout.overwritten[i].elements * itemsize(plan.overwritten[i].dtype);
+    bytes += bytes_of(plan.overwritten[i], layout.overwritten[i]);
   return bytes;
+}
+
+int64_t bytes_of_arrays(const LaunchPlan& plan, const LaunchLayout& layout) {
+  int64_t bytes = 0;
+  for (int buffer : plan.written)
+    bytes += bytes_of(plan.buffers[static_cast<size_t>(buffer)], layout.buffers[static_cast<size_t>(buffer)]);
+  return bytes;
+}
+
+bool saves_parts(const LaunchPlan& plan, const LaunchLayout& layout, int64_t bytes_of_whole_arrays) {
+  return !plan.overwritten.empty() && bytes_of_parts(plan, layout) <= bytes_of_whole_arrays;
 }
 
 }  // namespace
 
-int64_t saved_bytes(const LaunchPlan& plan, const LaunchLayout& layout) {
-  if (!plan.can_replay) return 0;
-  int64_t whole = 0;
+std::vector<SavedInput> saved_inputs(const LaunchPlan& plan, std::span<const int64_t> symbols) {
+  std::vector<SavedInput> saved;
+  if (!plan.can_replay || plan.written.empty()) return saved;
+  LaunchLayout layout;
+  evaluate_layout(plan, symbols, layout);
+  if (!layout.valid) return saved;
+  const bool in_parts = saves_parts(plan, layout, bytes_of_arrays(plan, layout));
   for (int buffer : plan.written) {
     const auto b = static_cast<size_t>(buffer);
-    whole += layout.buffers[b].elements * itemsize(plan.buffers[b].dtype);
+    saved.push_back({plan.buffers[b].input, in_parts ? 0 : bytes_of(plan.buffers[b], layout.buffers[b])});
   }
-  return std::min(whole, bytes_of_parts(plan, layout));
+  for (size_t i = 0; in_parts && i < plan.overwritten.size(); ++i) {
+    const int root = plan.buffers[static_cast<size_t>(root_of(plan, plan.overwritten[i].base))].input;
+    std::ranges::find(saved, root, &SavedInput::input)->bytes +=
+        bytes_of(plan.overwritten[i], layout.overwritten[i]);
+  }
+  return saved;
 }
 
 bool SavedInputs::save(const LaunchPlan& plan, const LaunchLayout& layout, std::span<void* const> pointers,
                        std::span<PyObject* const> inputs, std::span<const int> arrays) {
   int64_t whole = 0;
   for (int input : arrays) whole += bytes_of(inputs[static_cast<size_t>(input)]);
-  const int64_t parts = bytes_of_parts(plan, layout);
-  const bool in_parts = !plan.overwritten.empty() && parts <= whole;
-  if (!in_parts) return save_arrays(inputs, arrays);
-  if (!reserve(parts)) return false;
+  if (!saves_parts(plan, layout, whole)) return save_arrays(inputs, arrays);
+  if (!reserve(bytes_of_parts(plan, layout))) return false;
   save_parts(plan, layout, pointers);
   return true;
 }

@@ -17,8 +17,13 @@
 
 namespace suture {
 
-// Bytes of inputs that every call of the plan saves, where it knows the parts it overwrites.
-int64_t saved_bytes(const LaunchPlan& plan, const LaunchLayout& layout);
+// Bytes of an input that every call of the plan saves.
+struct SavedInput {
+  int input = -1;  // placeholder
+  int64_t bytes = 0;
+};
+// Of a plan that names what it overwrites, for these values of the symbols.
+std::vector<SavedInput> saved_inputs(const LaunchPlan& plan, std::span<const int64_t> symbols);
 
 class SavedInputs {
  public:

@@ -11,6 +11,9 @@
 //   - An object from the cache that does not load is compiled again.
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "base/kernel_lines.h"
 #include "toolchain/compilers.h"
 #include "toolchain/debug_text.h"
 #include "toolchain/kernel_cache.h"
@@ -22,7 +25,6 @@ namespace suture {
 namespace {
 
 constexpr int kKernelAbiVersion = 2;
-constexpr const char* kLineTableSuffix = ".lines.json";  // suture.cache and `suture where` know it
 
 class CachingToolchain : public Toolchain {
  public:
@@ -89,10 +91,13 @@ Digest CachingToolchain::key(const ObjectCompiler& compiler, const KernelSource&
 
 Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile(const KernelSource& source) {
   KernelCache cache(cache_dir_);
-  KernelSource given = source;  // the file on disk stays as it reads best
-  if (source.debug_info) given.cpp = with_line_directives(source.cpp, source.user_lines);
+  std::optional<KernelSource> directed;  // the file on disk stays as it reads best
+  if (source.debug_info) {
+    directed = source;
+    directed->cpp = with_line_directives(source.cpp, source.user_lines);
+  }
   for (;;) {
-    auto library = compile_with(*compilers_[current_], given, cache);
+    auto library = compile_with(*compilers_[current_], directed ? *directed : source, cache);
     if (library.ok()) {
       write_sources(source, cache, **library);
       (*library)->cache_dir = cache_dir_;
@@ -152,7 +157,7 @@ void CachingToolchain::write_sources(const KernelSource& source, KernelCache& ca
   const std::string digest = to_hex(sha256(source.cpp + source.line_table)).substr(0, 16);
   const std::string stem = fmt::format("{}_{}", safe_file_stem(source.graph_name), digest);
   library.source_path = cache.write_source(stem + ".cpp", source.cpp);
-  if (!source.line_table.empty()) cache.write_source(stem + kLineTableSuffix, source.line_table);
+  if (!source.line_table.empty()) cache.write_source(stem + kKernelLinesSuffix, source.line_table);
   // What the kernel is written in lies beside it, for people who read or compile it by hand.
   cache.write_source(fmt::format("prelude_{}.h", to_hex(prelude_).substr(0, 16)), prelude_text());
 }

@@ -168,6 +168,20 @@ def test_an_attribute_of_a_class_body_and_of_an_assignment_from_outside(module):
     assert places == f"{line_of(program, '    act = np.sin')}, {line_of(program, 'Model.act = np.cos')}"
 
 
+def test_an_attribute_that_a_function_sets_of_its_argument(module):
+    program = module(
+        """
+        class Model:
+            act = np.sin
+        def configure(model): model.act = np.cos
+        model = Model()
+        def f(x): return model.act(x) + 1
+        """
+    )
+    places = assigned(program.f, lambda: program.configure(program.model))
+    assert places == f"{line_of(program, '    act = np.sin')}, {line_of(program, 'model.act = np.cos')}"
+
+
 def test_a_global_of_another_module(module):
     settings = module("act = np.sin", name="sites_settings")
     program = module(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +12,7 @@ from strategies import DTYPES, arrays, broadcastable, values
 
 import suture
 from suture import _core
-from tests.support.oracle import check, frames_compiled
+from tests.support.oracle import assert_same, check, frames_compiled
 
 WIDE = {"int32", "int64", "float32", "float64"}
 SETTINGS = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
@@ -269,3 +271,39 @@ def test_extremes_over_zeros_of_both_signs_have_numpys_sign(name, dtype):
             x = rng.choice([0.0, -0.0, side, 2 * side], shape).astype(dtype)
             check(function, compiled, (x,), calls=1)
     assert frames_compiled(compiled) >= 1
+
+
+INTEGERS = ["int8", "uint8", "int16", "int32", "int64", "uint64", "bool"]
+
+
+@pytest.mark.parametrize("backend", ["native", "lowered_eager"])
+@pytest.mark.parametrize("exponents", INTEGERS)
+@pytest.mark.parametrize("bases", INTEGERS)
+def test_integers_to_powers_known_at_run_time(bases, exponents, backend):
+    """A negative exponent raises, also where it is one of many, and in the layouts where loops differ."""
+    base = np.arange(-3, 9).astype(bases)
+    powers = (np.arange(12) % 7).astype(exponents)
+
+    def f(a, b):
+        return (a + a) ** b
+
+    compiled = suture.compile(f, backend=backend)
+    for a, b in (
+        (base, powers),
+        (base[::2], powers[::-1][::2]),
+        (base[:, None], powers),
+        (base, powers[3:4].reshape(())),
+        (base, -powers.astype(exponents) if exponents != "bool" else powers),
+    ):
+        with np.errstate(all="ignore"):
+            try:
+                expected = f(a, b)
+            except (ValueError, TypeError) as error:
+                with pytest.raises(type(error), match=re.escape(str(error))):
+                    compiled(a, b)
+            else:
+                result = compiled(a, b)
+                assert_same(expected, result, ulp=2 if expected.dtype.kind == "f" else 0)  # uint64 with signed: floats
+    if np.result_type(base, powers).kind in "iu" and "bool" not in (bases, exponents):
+        assert compiled.status()["graph_count"] >= 1 and not compiled.status()["skipped"]
+        assert compiled.status()["graph_break_count"] == 0

@@ -16,7 +16,12 @@ COMPILES_AT_THE_END = """
 def f(x):
     return np.exp(np.sqrt(x) + 1).sum()
 
+from suture import _core
+
+compiling = threading.Event()
+_core.subscribe(["frame_start"], lambda line: compiling.set())
 threading.Thread(target=f, args=(np.ones(300),), daemon=True).start()
+print("compiling" if compiling.wait(60) else "not compiling")
 """
 
 KEEPS_COMPILING = """
@@ -62,7 +67,7 @@ print("frames", f.status()["graph_count"])
 
 @pytest.mark.parametrize(
     ("program", "printed"),
-    [(COMPILES_AT_THE_END, ""), (KEEPS_COMPILING, "frames 1"), (KEEPS_BREAKING, "frames")],
+    [(COMPILES_AT_THE_END, "compiling"), (KEEPS_COMPILING, "frames 1"), (KEEPS_BREAKING, "frames 2")],
     ids=["compiles", "keeps_compiling", "keeps_breaking"],
 )
 def test_a_daemon_thread_does_not_disturb_the_end(run_python, program, printed):

@@ -12,7 +12,7 @@ import pytest
 
 from tests.python.conftest import ROOT
 
-PROGRAM = """\
+MAKE = """\
 import os, sys, numpy as np, suture
 def make(k):
     def f(x):
@@ -21,22 +21,18 @@ def make(k):
             y = y * 2
         return y
     return suture.compile(f)
+"""
+PROGRAM = f"""\
+{MAKE}
 for k in range(int(sys.argv[1])):
     assert make(k)(np.ones(2)).tolist() == [2.0 * (1 + k)] * 2
 print("done")
 """
 
-# The first compile comes before the thread: CPython leaves the lock of a module that another thread imports shut in a child,
-# and a first compile imports some.
-FORKING = """\
-import os, sys, threading, numpy as np, suture
-def make(k):
-    def f(x):
-        y = x + k
-        if y.sum() > 0:
-            y = y * 2
-        return y
-    return suture.compile(f)
+# The first compile of the process may be that of the thread.
+FORKING = f"""\
+{MAKE}
+import threading
 stop = threading.Event()
 failures = []
 def keep_compiling():
@@ -52,7 +48,7 @@ for n in range(6):
     child = os.fork()
     if child == 0:
         ok = make(n)(np.ones(2)).tolist() == [2.0 * (1 + n)] * 2
-        os.write(1, f"child {n} {ok}".encode() + bytes([10]))
+        os.write(1, f"child {{n}} {{ok}}".encode() + bytes([10]))
         os._exit(0 if ok else 1)
     children.append(child)
 codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]

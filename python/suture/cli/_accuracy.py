@@ -4,7 +4,8 @@ The compiled run saves what the first calls of every function are given and give
 calls and compares (Comparer). Only outermost calls are seen, so that both runs see the same ones.
 
 A call that comes to other arguments in the second run, because an earlier result was rounded differently, is repeated there
-with the arguments of the first run, in a forked child: what the function does besides returning leaves the second run alone.
+with the arguments of the first run, in a forked child, so that objects of the second run stay as they are. Files and sockets are
+shared with the child: a function that writes to them writes twice.
 Calls for which that cannot be done are counted with the reason.
 """
 
@@ -17,6 +18,8 @@ import select
 import signal
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +68,7 @@ class _Call:
         self.before = digests(self._arguments)
 
     def done(self, result: Any, error: str) -> None:
-        with self._owner.clock:
+        with self._owner.clock.stopped():
             self._owner.take(self._key, self._number, self, self.given(result, error))
 
     def given(self, result: Any, error: str) -> list[Leaf]:
@@ -75,15 +78,17 @@ class _Call:
 
 
 class _Clock:
-    """The time spent inside its blocks, which is not the program's."""
+    """The time spent inside its blocks, of all threads, which is not the program's."""
 
     ms = 0.0
 
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *exc: object) -> None:
-        self.ms += (time.perf_counter() - self._start) * 1e3
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.ms += (time.perf_counter() - start) * 1e3
 
 
 class Watch:
@@ -96,7 +101,7 @@ class Watch:
         self.clock = _Clock()
 
     def __call__(self, function: Any, arguments: tuple[Any, ...]) -> _Call | None:
-        with self.clock:
+        with self.clock.stopped():
             code = function.__code__
             key = Key(function.__qualname__, code.co_filename, code.co_firstlineno)
             number = self.calls.get(key, 0)

@@ -61,8 +61,9 @@ class Command:
 
 def line_tables(path: str) -> Iterator[tuple[str, int, str]]:
     """Every table below a directory: of a cache, of debug dumps, of traces. Or of one trace file."""
-    from suture import _toolbox
+    from suture import _core, _toolbox
 
+    suffix = _core.kernel_lines_suffix
     if not os.path.exists(path):
         raise OSError(f"there is no {path}")
     if not os.path.isdir(path):
@@ -73,8 +74,8 @@ def line_tables(path: str) -> Iterator[tuple[str, int, str]]:
         below.sort()
         for name in sorted(names):
             file = os.path.join(directory, name)
-            if name.endswith(".lines.json"):
-                yield file.removesuffix(".lines.json") + ".cpp", 1, _read(file)
+            if name.endswith(suffix):
+                yield file.removesuffix(suffix) + ".cpp", 1, _read(file)
             elif name == "kernel_lines.json":
                 yield from _toolbox.line_table_of_dump(file, _read(file))
             elif name.endswith(".jsonl") and _is_trace(file):

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "toolbox/clinic/clinic.h"
-#include "toolbox/model/lists.h"
 
 namespace suture::toolbox {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "toolbox/model/lists.h"
+#include "base/lists.h"
 
 namespace suture::toolbox {
 namespace {

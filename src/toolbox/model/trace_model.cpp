@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "toolbox/model/lists.h"
+#include "base/lists.h"
 
 namespace suture::toolbox {
 namespace {

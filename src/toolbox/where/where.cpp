@@ -9,6 +9,8 @@
 #include <set>
 
 #include "base/json_writer.h"
+#include "base/kernel_lines.h"
+#include "base/lists.h"
 #include "base/nearest_name.h"
 #include "toolbox/model/json_reader.h"
 #include "toolbox/model/text.h"
@@ -47,7 +49,7 @@ std::optional<Table> read_table(const LineTable& from) {
   simdjson::dom::parser parser;
   JsonObject object;
   if (parser.parse(from.json).get(object) != simdjson::SUCCESS) return std::nullopt;
-  if (json_str(object, "schema") != "suture.kernel_lines/1") return std::nullopt;
+  if (json_str(object, "schema") != kKernelLinesSchema) return std::nullopt;
   Table table{.path = from.path, .graph = json_str(object, "graph")};
   const int64_t shift = line_of(from.first_line) - 1;
   json_objects(object, "kernels", [&](const JsonObject& item) {
@@ -95,13 +97,9 @@ size_t number_of(std::vector<Item>& items, const Item& item) {
   return items.size() - 1;
 }
 
-void add_unless_there(std::vector<size_t>& numbers, size_t number) {
-  if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
-}
-
 void add(WhereMatch& match, LineFound& line, const Table& table, const Entry& entry) {
-  add_unless_there(line.nodes, number_of(match.nodes, table.nodes[entry.node]));
-  add_unless_there(line.places, number_of(match.places, table.places[entry.place]));
+  add_once(line.nodes, number_of(match.nodes, table.nodes[entry.node]));
+  add_once(line.places, number_of(match.places, table.places[entry.place]));
 }
 
 // The line itself when a statement stands on it, else everything of its kernel.

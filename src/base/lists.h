@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace suture::toolbox {
+namespace suture {
 
 // Whether it was new.
 template <class Item>
@@ -20,4 +20,4 @@ void add_once(std::vector<Item>& list, const std::vector<Item>& items) {
   for (const Item& item : items) add_once(list, item);
 }
 
-}  // namespace suture::toolbox
+}  // namespace suture
