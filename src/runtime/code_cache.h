@@ -8,7 +8,8 @@
 //   function whose
 //   __code__ was replaced starts anew.
 // Invariants
-//   - Entries are immutable, but for what they count, and stay alive while any call is running, also when reset() drops them meanwhile.
+//   - Entries are immutable, but for what they count, and stay alive while any call is running, also when reset() drops them
+//     meanwhile.
 //   - A Python exception leaves as it came; any other error of ours ends in a call of the function itself.
 #pragma once
 

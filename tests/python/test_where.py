@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,3 +143,15 @@ def test_nothing_named_in_a_table_is_opened(run_python, recorded, seed_program):
 
 def test_the_verb_is_listed(run_python):
     assert "where" in VERBS and "which line of Python" in run_python("-m", "suture", "--help").stdout
+
+
+def test_a_table_that_is_too_large_is_refused_not_cut(tmp_path):
+    with open(tmp_path / "f_0.lines.json", "wb") as file:
+        file.truncate((64 << 20) + 1)
+    done = subprocess.run(
+        [sys.executable, "-m", "suture", "where", "f:3", "--in", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2 and "f_0.lines.json is too large" in done.stderr

@@ -94,5 +94,7 @@ def _is_trace(path: str) -> bool:
 def _read(path: str) -> str:
     if not os.path.isfile(path):
         return ""  # a pipe would be waited for, for ever
+    if os.path.getsize(path) > _LARGEST:
+        raise OSError(f"{path} is too large to be a table that Suture wrote")
     with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read(_LARGEST)
+        return file.read()
