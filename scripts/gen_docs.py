@@ -122,7 +122,8 @@ def config(core) -> str:
 def events(core) -> str:
     text = (
         f"# Events\n\nSchema version {core.schema_version}. One JSON object per line: `schema`, `event`, `compile_id`"
-        " (`frame/compile`, with `_attempt` after a capture restart; null outside every frame), `time` (seconds since the"
+        " (`frame/compile`, with `_attempt` after a capture restart; null outside every frame; no two compiles of a process"
+        " have the same, also when `suture.reset()` was called between them), `time` (seconds since the"
         " epoch) and `fields`. A reader passes over events and fields it does not know; a field changes its meaning only"
         " with the schema version. NaN and infinities are the strings `NaN`, `Infinity`, `-Infinity`.\n\n"
         "`SUTURE_TRACE=DIR` (or `suture.config.trace = DIR` in a running process) writes them to"

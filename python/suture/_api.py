@@ -229,7 +229,8 @@ graph_break._suture_graph_break = True  # type: ignore[attr-defined]
 
 
 def reset() -> None:
-    """Forgets every compiled entry of the process. Compiled functions stay usable."""
+    """Forgets every compiled entry of the process, and what is known about them. Compiled functions stay usable; each counts as a
+    new frame from then on, so that compile ids in logs, traces and debug dumps never come twice."""
     _core.reset()
 
 

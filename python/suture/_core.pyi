@@ -125,9 +125,15 @@ def guard_records(obj: JitCallable) -> list[str]:
     """Events guard_costs of the entries that are there now, made for this call."""
 
 def reset() -> None:
-    """Forgets every compiled entry in the process; counters and records too. Compiled callables stay usable."""
+    """Forgets every compiled entry in the process; counters and records too. Compiled callables stay usable: each is a new frame
+    from then on, with a number of its own in compile ids."""
 
-def reset_callable(obj: JitCallable) -> None: ...
+def reset_callable(obj: JitCallable) -> None:
+    """reset() for one callable and what it made."""
+
+def before_reset(hook: Callable[[JitCallable], None] | None) -> None:
+    """hook(callable) before the entries, counters and records of a callable are forgotten. With reset(), before anything is."""
+
 def mark_dynamic(array: np.ndarray, dim: int, min: int | None = None, max: int | None = None) -> None: ...
 def mark_static(array: np.ndarray, dim: int) -> None: ...
 def watch_calls(hook: Callable[[Any, tuple[Any, ...]], Any] | None) -> None:

@@ -178,6 +178,12 @@ void bind_callables(nb::module_& module) {
     return nb::borrow<nb::object>(jit_callable_function(object.ptr()));
   });
   module.def("reset", [] { compiler().reset(); });
+  module.def(
+      "before_reset",
+      [](nb::object hook) {
+        compiler().hooks.before_reset = hook.is_none() ? PyRef() : PyRef::borrow(hook.ptr());
+      },
+      nb::arg("hook").none());
   module.def("mark_dynamic", &mark, nb::arg("array"), nb::arg("dim"), nb::arg("min") = nb::none(),
              nb::arg("max") = nb::none());
   module.def(

@@ -237,7 +237,11 @@ void bind_status(nb::module_& module) {
   module.def("status", &status, nb::arg("obj"));
   module.def("explain_records", &explain_records, nb::arg("obj"));
   module.def(
-      "reset_callable", [](nb::handle object) { compiler().reset(checked_cache_of(object)); },
+      "reset_callable",
+      [](nb::handle object) {
+        checked_cache_of(object);
+        compiler().reset(object.ptr());
+      },
       nb::arg("obj"));
 }
 

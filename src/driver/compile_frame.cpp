@@ -177,15 +177,14 @@ Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& fra
     report_skip(ctx, input, *capture.end.reason);
     if (info(capture.end.reason->reason).scope == BreakScope::kFunction)
       return skip(capture.end.reason->title());
-    return eager_entry(std::move(capture), input, frame.compiles++);
+    return eager_entry(std::move(capture), input, ctx.id.compile);
   }
 
   const std::string graph_name = capture.graph.name;
-  SUTURE_TRY(outcome, compile_captured(capture, input, frame.compiles, frame, compiler, ctx, phases));
+  SUTURE_TRY(outcome, compile_captured(capture, input, ctx.id.compile, frame, compiler, ctx, phases));
   if (raise_kept_error()) return Error::python("interrupt");
   whole.stop();
-  report_frame_done(ctx, input, frame.compiles, outcome.entry->compiled_graph ? graph_name : "", phases);
-  ++frame.compiles;
+  report_frame_done(ctx, input, ctx.id.compile, outcome.entry->compiled_graph ? graph_name : "", phases);
   return outcome;
 }
 
@@ -197,7 +196,7 @@ Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, 
   for (const auto& [name, value] : frame.options.overrides) SUTURE_TRY_VOID(options.set(name, value));
   // For this function only; the process-wide switch is tested at every call, so that it can be taken back.
   if (options.flag("disable")) return skip("disabled by options of this function");
-  CompileContext ctx{compiler.trace, options, frame.options, {frame.id, frame.compiles, 0}};
+  CompileContext ctx{compiler.trace, options, frame.options, {frame.id, frame.compiles++, 0}};
 
   if (!has_opcode_table(running_python_version())) {
     const Break reason = unsupported_python_version(input);

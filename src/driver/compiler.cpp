@@ -10,6 +10,7 @@
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"
 #include "driver/compile_frame.h"
+#include "driver/hooks.h"
 #include "driver/perf_hints.h"
 #include "toolchain/kernel_cache.h"
 
@@ -205,26 +206,47 @@ void Compiler::report_sample(const FrameRecord& frame, const CallSample& sample)
                      [event = perf_hint_event(id, *hint)] { return std::vector<Event>{event}; });
 }
 
-void Compiler::reset(CodeCache& cache) {
-  cache.reset();
+void Compiler::announce_reset(PyView callable) {
+  if (!hooks.before_reset) return;
+  const PyRef hook = hooks.before_reset;  // it may take itself away
+  PyRef done = PyRef::steal(PyObject_CallFunctionObjArgs(hook.get(), callable, nullptr));
+  drop_hook_failure(hook.get());
+}
+
+// The callable goes on as a frame that nothing is known about.
+void Compiler::forget(CodeCache& cache) {
   auto frame = record(cache.frame_id());
+  cache.reset();
   if (!frame) return;
+  records_.erase(frame->id);
+  frame->id = next_frame_++;
+  cache.renumber(frame->id);
+  records_[frame->id] = frame;
   frame->dynamic = {};
   frame->dynamic.mode = frame->options.dynamic;
   frame->compiles = 0;
   frame->events.clear();
   frame->unwritten.clear();
-  frame->children.clear();
+  // Calls that are under way still enter their continuations.
+  const bool running = cache.running();
+  std::erase_if(frame->children, [&](const auto& child) { return !running || child->cache == nullptr; });
   frame->continuations.clear();
 }
 
+void Compiler::reset(PyView callable) {
+  announce_reset(callable);
+  forget(cache_of(callable));
+}
+
 void Compiler::reset() {
-  const std::vector<PyRef> weak_references =
-      live_callables_;  // resetting frees children, which edits the list
-  for (const PyRef& weak : weak_references) {
-    PyRef callable = PyRef::borrow(weak_target(weak.get()));
-    if (callable) reset(cache_of(callable.get()));
-  }
+  const std::vector<PyRef> weak_references = live_callables_;  // both loops may edit the list
+  const auto each_live = [&](auto visit) {
+    for (const PyRef& weak : weak_references)
+      if (PyRef callable = PyRef::borrow(weak_target(weak.get()))) visit(callable.get());
+  };
+  // All of them first: forgetting a callable frees those it made, whose counters belong to its status.
+  each_live([&](PyView callable) { announce_reset(callable); });
+  each_live([&](PyView callable) { forget(cache_of(callable)); });
 }
 
 // perf looks into ~/.debug by itself.

@@ -4,7 +4,9 @@
 // Life cycle
 //   suture.compile(f)   -> compile(): a JitCallable whose CodeCache calls back into compile_frame on a miss
 //   first real compile  -> toolchain() loads the kernel compiler
-//   suture.reset()      -> every live cache drops its entries; records stay for explain
+//   suture.reset()      -> every live cache drops its entries, and its callable is a new frame from then on: the
+//   records of the old frame are gone, but compile ids never come again, so that whoever kept its events can tell
+//   them from later ones
 // Invariants
 //   - No Python object is kept alive by the Compiler except the exception type and the hooks of the bindings;
 //   records are
@@ -40,8 +42,9 @@ struct BindingHooks {
   std::function<Result<PyRef>(const Graph&, PyRef forward, InputBindings)>
       make_graph_object;  // suture.Graph for backends, with the callable that its forward() gives
   std::function<Result<PyRef>(const Graph& lowered, InputBindings)>
-      make_interpreter;     // backend lowered_eager
-  PyRef graph_recorder;     // of the debug dump, see record_run.cpp; empty: runs are not recorded
+      make_interpreter;  // backend lowered_eager
+  PyRef graph_recorder;  // of the debug dump, see record_run.cpp; empty: runs are not recorded
+  PyRef before_reset;    // called with each callable whose records are about to go; empty: nobody keeps them
   std::string plugin_path;  // libsuture_toolchain.so beside the module
 };
 
@@ -69,7 +72,7 @@ class Compiler {
   // pays for texts that nobody reads. `make` owns what it needs.
   void report_unwritten(const CompileId& id, std::initializer_list<EventId> kinds, MakeEvents make);
   void reset();
-  void reset(CodeCache& cache);
+  void reset(PyView callable);
   // Writes what is known about an internal error into the cache directory; path, or "" when the cache is off or cannot
   // be used. Stays until `suture cache clear`.
   static constexpr std::string_view kInternalErrorPrefix = "internal_error_";
@@ -91,6 +94,8 @@ class Compiler {
  private:
   Result<PyRef> make_callable(PyView function, std::shared_ptr<FrameRecord> record);
   void remember(const Event& event);
+  void announce_reset(PyView callable);
+  void forget(CodeCache& cache);
   void report_sample(const FrameRecord& frame, const CallSample& sample);
 
   int next_frame_ = 0;

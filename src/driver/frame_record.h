@@ -23,14 +23,14 @@ struct UnwrittenEvents {
 };
 
 struct FrameRecord : std::enable_shared_from_this<FrameRecord> {
-  int id = 0;
+  int id = 0;  // another one after reset()
   FrameKind kind = FrameKind::kFunction;
   std::string function, file;  // of the code object
   int line = 0;
   const CodeCache* cache = nullptr;  // null once the callable is gone
   FrameOptions options;
   DynamicPlan dynamic;  // grows: a size that varied once stays symbolic
-  int compiles = 0;
+  int compiles = 0;  // that were started, also those that ended without an entry: none has the id of another
   std::vector<Event> events;                           // at most kMaxRecordedEvents, oldest first
   std::vector<UnwrittenEvents> unwritten;              // belong between them by time; at most as many
   std::vector<std::shared_ptr<FrameRecord>> children;  // resume and iteration functions made by this frame

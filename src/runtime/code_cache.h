@@ -86,8 +86,10 @@ class CodeCache : public FrameState {
   const std::vector<std::unique_ptr<CacheEntry>>& entries() const { return entries_; }
   const FrameCounters& counters() const;
   int frame_id() const { return frame_id_; }
+  void renumber(int frame_id) { frame_id_ = frame_id; }
   const std::optional<std::string>& skip_reason() const { return skip_reason_; }
   void reset();
+  bool running() const { return running_ > 0; }  // a call is under way
   // `on` is owned by the caller and outlives every cache; while *on, on_call adds to counters().time_ms and
   // first_ms.
   void profile_when(const bool* on) { profiling = on; }

@@ -33,17 +33,48 @@ class Outcome:
         self.wall_ms = 0.0
 
 
+class Life:
+    """What is known about a callable since it was made or reset."""
+
+    def __init__(self, compiled: Any) -> None:
+        from suture import _core
+
+        self.compiled = compiled
+        self.status: dict[str, Any] = dict(_core.status(compiled))
+        self.records: list[str] = _core.explain_records(compiled)
+
+    @property
+    def called(self) -> bool:
+        return any(frame["calls"] for frame in self.status["frames"])
+
+
 class Observation:
-    """Events and compiled callables of one run."""
+    """Events and compiled callables of one run. A reset() by the program forgets nothing that is known here."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.compiled: list[Any] = []
+        self._ended: dict[int, list[Life]] = {}  # by id() of the callable, which `compiled` keeps
+
+    def before_reset(self, compiled: Any) -> None:
+        if any(each is compiled for each in self.compiled):  # and not what Suture made of one
+            life = Life(compiled)
+            if life.called:
+                self._ended.setdefault(id(compiled), []).append(life)
+
+    def lives(self) -> list[list[Life]]:
+        """Per callable, in order of time: those with calls that ended with a reset, and the present one."""
+        return [[*self._ended.get(id(each), []), Life(each)] for each in self.compiled]
 
     def statuses(self) -> list[dict[str, Any]]:
+        """Of all lives; those of one callable have the same "callable"."""
         from suture import _core
 
-        return [dict(_core.status(each)) for each in self.compiled]
+        statuses = []
+        for index, each in enumerate(self.compiled):
+            ended = [life.status for life in self._ended.get(id(each), [])]
+            statuses += [status | {"callable": index} for status in (*ended, dict(_core.status(each)))]
+        return statuses
 
 
 @contextmanager
@@ -56,9 +87,11 @@ def observed(watch: Watch | None = None) -> Iterator[Observation]:
     _api.observers.append(seen.compiled.append)
     _core.profile(True)
     _core.watch_calls(watch)
+    _core.before_reset(seen.before_reset)
     try:
         yield seen
     finally:
+        _core.before_reset(None)
         _core.watch_calls(None)
         _core.profile(False)
         _api.observers.pop()

@@ -6,12 +6,14 @@ pass, an option).
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suture._reasons import is_reason_code, nearest, page_text, pages_named
 from suture.cli import OK, USAGE
 from suture.cli._program import (
+    Life,
     Observation,
     add_program_arguments,
     check_file,
@@ -22,6 +24,9 @@ from suture.cli._program import (
     stdout_to_stderr,
 )
 from suture.cli._streams import emit, say
+
+if TYPE_CHECKING:
+    from suture._explain import Explanation
 
 
 def print_pages(pages: list[dict[str, Any]], as_json: bool) -> None:
@@ -47,7 +52,11 @@ class Command:
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="print a JSON list on stdout, one object per function")
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="print a JSON list on stdout, one object per function (of one that was reset: per time between)",
+        )
         parser.add_argument("--function", metavar="NAME", default="*", help="only these functions; * and ? match")
         add_program_arguments(parser)
 
@@ -66,20 +75,31 @@ class Command:
         return exit_code(outcome)
 
     def _print(self, seen: Observation, arguments: argparse.Namespace) -> None:
-        from suture import _core
-        from suture._explain import Explanation
-
-        chosen = []
-        for compiled in seen.compiled:
-            status = _core.status(compiled)
-            called = any(frame["calls"] for frame in status["frames"])
-            if called and fnmatchcase(status["function"], arguments.function):
-                chosen.append((status, Explanation.of(compiled)))
+        chosen = [
+            explained
+            for lives in seen.lives()
+            if fnmatchcase(lives[-1].status["function"], arguments.function)
+            for explained in _explained(lives)
+        ]
         if arguments.json:
             emit([explanation.to_dict() for _, explanation in chosen])
             return
         if not chosen:
             say("suture explain: no compiled function was called")
-        for status, explanation in chosen:
-            place = f"{status['file']}:{status['line']}"
-            say(f"=== {status['function']} ({place})\n{explanation}")
+        for title, explanation in chosen:
+            say(f"=== {title}\n{explanation}")
+
+
+def _explained(lives: list[Life]) -> Iterator[tuple[str, Explanation]]:
+    """The lives of a callable that saw a call, each with its title."""
+    from suture._explain import Explanation
+
+    for number, life in enumerate(lives):
+        status = life.status
+        if not life.called:
+            continue
+        title = f"{status['function']} ({status['file']}:{status['line']})"
+        if len(lives) > 1:
+            resets = len(lives) - 1
+            title += f", before reset {number + 1} of {resets}" if number < resets else ", after the last reset"
+        yield title, Explanation(life.records, status, life.compiled)

@@ -49,6 +49,7 @@ CallableStatus read_status(const JsonObject& json) {
   status.backend = json_str(json, "backend");
   status.numerics = json_str(json, "numerics");
   status.line = json_int(json, "line");
+  status.callable = static_cast<int64_t>(json_number(json, "callable", -1));
   json_objects(json, "frames", [&](const JsonObject& frame) { status.frames.push_back(read_frame(frame)); });
   return status;
 }

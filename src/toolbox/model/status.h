@@ -31,9 +31,12 @@ struct FrameStatus {
   std::vector<EntryStatus> entries;
 };
 
+// Of a callable since it was made or reset.
 struct CallableStatus {
   std::string function, file, backend, numerics;
   int64_t line = 0;
+  int64_t callable =
+      -1;  // the same for every status of one callable, which has one per reset; -1: it has one
   std::vector<FrameStatus> frames;
 };
 
