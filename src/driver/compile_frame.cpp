@@ -30,6 +30,7 @@
 #include "driver/callees.h"
 #include "driver/capture_watch.h"
 #include "driver/compiler.h"
+#include "driver/recompile_advice.h"
 #include "driver/record_run.h"
 #include "driver/report_guards.h"
 #include "driver/reports.h"
@@ -156,8 +157,24 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
   return CompileOutcome{std::move(entry), std::nullopt};
 }
 
-Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& frame, Compiler& compiler,
-                                       CompileContext& ctx) {
+// What was relied on in place of a value is known when the frame has been captured, so this is told then. `captured`: null
+// when there is none.
+void report_refused_call(const CodeCache& cache, const FrameInput& input, const FrameRecord& frame,
+                         const CaptureOptions& options, const Capture* captured, const CompileContext& ctx) {
+  const auto capture_with_symbols = [&] {
+    CaptureOptions all = options;
+    all.observer = nullptr;
+    all.dynamic.mode = DynamicMode::kAlways;
+    all.dynamic.fixed.clear();
+    return trace_frame(input, all);
+  };
+  const RefusedCall call{cache, input, frame, options.dynamic, captured, capture_with_symbols};
+  const bool limit = static_cast<int64_t>(cache.entries().size()) >= ctx.options.number("recompile_limit");
+  limit ? report_recompile_limit(ctx, call) : report_recompile(ctx, call);
+}
+
+Result<CompileOutcome> compile_attempt(const CodeCache& cache, const FrameInput& input, FrameRecord& frame,
+                                       Compiler& compiler, CompileContext& ctx) {
   Phases phases;
   auto whole = phases.start("total");
   report_frame_start(ctx, input, frame);
@@ -167,8 +184,13 @@ Result<CompileOutcome> compile_attempt(const FrameInput& input, FrameRecord& fra
   CaptureOptions options = capture_options(input, frame, ctx, compiler.marks);
   options.observer = watch.observer();
   options.owns_arguments = frame.kind == FrameKind::kResume;
-  SUTURE_TRY(capture, trace_frame(input, options));
+  Result<Capture> captured = trace_frame(input, options);
   capturing.stop();
+  if (!cache.entries().empty() && (captured.ok() || captured.error().kind != ErrorKind::kPython)) {
+    auto pause = phases.pause();
+    report_refused_call(cache, input, frame, options, captured.ok() ? &*captured : nullptr, ctx);
+  }
+  SUTURE_TRY(capture, std::move(captured));
   ctx.id.attempt = capture.attempts - 1;
 
   if (frame.options.fullgraph && capture.end.reason && capture.end.reason->reason != BreakReason::kNoArrays)
@@ -207,13 +229,13 @@ Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, 
   if (!cache.entries().empty()) {
     if (options.flag("automatic_dynamic")) learn_dynamic(cache.entries(), input, frame.dynamic);
     if (static_cast<int64_t>(cache.entries().size()) >= options.number("recompile_limit")) {
-      report_recompile_limit(ctx, input, cache, frame);
+      report_refused_call(cache, input, frame, capture_options(input, frame, ctx, compiler.marks), nullptr,
+                          ctx);
       return skip(std::string(info(BreakReason::kRecompileLimit).title));
     }
-    report_recompile(ctx, input, cache, frame);
   }
 
-  auto outcome = compile_attempt(input, frame, compiler, ctx);
+  auto outcome = compile_attempt(cache, input, frame, compiler, ctx);
   if (raise_kept_error()) return Error::python("interrupt");
   if (outcome.ok() || outcome.error().kind == ErrorKind::kPython) return outcome;
   return give_up(ctx, input, outcome.error(), compiler);

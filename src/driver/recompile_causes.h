@@ -2,19 +2,15 @@
 //
 // How it works
 //   Each entry is asked for its first failing guard. The words come from the guard's own record and from the columns of
-//   guards.def. Column `refine` names a function here that makes the action of the table more precise, from where the
-//   value comes from and from what the compiler can do about it: only a size of an argument can be marked dynamic,
-//   sizes 0 and 1 always have entries of their own. Guards about an object also say where the program assigns it
-//   (assignment_sites.h).
-//   tests/python/test_recompile_actions.py applies every action that holds code and counts the compiles.
+//   guards.def. Guards about an object also say where the program assigns it (assignment_sites.h). What stops the recompile
+//   is told once, the same for all entries (recompile_advice.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "driver/compile_context.h"
-#include "driver/frame_record.h"
-#include "runtime/code_cache.h"
+#include "driver/recompile_advice.h"
 
 namespace suture {
 
@@ -28,11 +24,11 @@ struct RecompileCause {
   std::string place_source;  // text of that line
   std::string assigned;      // guards about an object: "file:line, file:line" that assign what they look at
   std::string passed;        // "12 of 13": guards of the entry that hold for this call
-  std::string action;        // what stops it, for all guards of the entry that fail; code stands in backticks
+  std::string
+      action;  // what stops the recompile, whichever entry the program keeps; code stands in backticks
 };
 
 // One per entry, in order of compilation.
-std::vector<RecompileCause> recompile_causes(const CompileContext& ctx, const CodeCache& cache,
-                                             const FrameInput& input, const FrameRecord& frame);
+std::vector<RecompileCause> recompile_causes(const CompileContext& ctx, const RefusedCall& call);
 
 }  // namespace suture

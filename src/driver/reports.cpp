@@ -417,26 +417,24 @@ void report_frame_done(const CompileContext& ctx, const FrameInput& input, int e
   ctx.trace.emit(std::move(event));
 }
 
-void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,
-                      const FrameRecord& frame) {
+void report_recompile(const CompileContext& ctx, const RefusedCall& call) {
   if (!ctx.trace.wants(EventId::kRecompile)) return;
-  const std::vector<RecompileCause> causes = recompile_causes(ctx, cache, input, frame);
+  const std::vector<RecompileCause> causes = recompile_causes(ctx, call);
   Event event(EventId::kRecompile, ctx.id);
-  with_place(event, input)
+  with_place(event, call.input)
       .set("failures", each(causes, &RecompileCause::sentence))
-      .set("failures_verbose", all_failures(ctx, cache, input));
+      .set("failures_verbose", all_failures(ctx, call.cache, call.input));
   set_causes(event, causes);
   ctx.trace.emit(std::move(event));
 }
 
-void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,
-                            const FrameRecord& frame) {
+void report_recompile_limit(const CompileContext& ctx, const RefusedCall& call) {
   if (!ctx.trace.wants(EventId::kRecompileLimit)) return;
-  const std::vector<RecompileCause> causes = recompile_causes(ctx, cache, input, frame);
+  const std::vector<RecompileCause> causes = recompile_causes(ctx, call);
   Event event(EventId::kRecompileLimit, ctx.id);
   Break reason;
   reason.reason = BreakReason::kRecompileLimit;
-  with_reason(with_place(event, input), reason.reason)
+  with_reason(with_place(event, call.input), reason.reason)
       .set("hints", reason.hints())
       .set("limit", ctx.options.number("recompile_limit"))
       .set("reasons", each(causes, &RecompileCause::sentence));

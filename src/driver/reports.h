@@ -20,6 +20,7 @@ namespace suture {
 
 class Compiler;
 struct FrameRecord;
+struct RefusedCall;
 
 // A graph on its way to kernels.
 struct Lowered {
@@ -54,10 +55,8 @@ void report_output_bytecode(const CompileContext& ctx, const Capture& capture, c
 void report_symbols(const CompileContext& ctx, const Capture& capture, const DynamicPlan& plan);
 void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,
                        const std::string& graph, const Phases& phases);
-void report_recompile(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,
-                      const FrameRecord& frame);
-void report_recompile_limit(const CompileContext& ctx, const FrameInput& input, const CodeCache& cache,
-                            const FrameRecord& frame);
+void report_recompile(const CompileContext& ctx, const RefusedCall& call);
+void report_recompile_limit(const CompileContext& ctx, const RefusedCall& call);
 std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, const std::string& graph);
 
 Break unsupported_python_version(const FrameInput& input);

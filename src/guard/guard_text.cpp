@@ -204,11 +204,30 @@ std::string guard_check_text(const Guard& guard, const GuardSet& set, const Shap
   return fill(info(guard.kind).check, guard, set, expected_text(guard, set, env), "");
 }
 
+namespace {
+
+// True is 1 and IntEnum members are ints, but a constant is of one type: then that is what changed.
+bool is_of_other_type(const Guard& guard, PyView value) {
+  return guard.kind == GuardKind::kConstant && value != nullptr &&
+         Py_TYPE(value) != Py_TYPE(guard.object.get());
+}
+
+std::string with_type(PyView value, const std::string& text) {
+  return fmt::format("{} ({})", type_of(value), text);
+}
+
+}  // namespace
+
 GuardFailure guard_failure(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,
                            PyView other, std::span<const int64_t> symbols) {
-  const GuardKindInfo& row = info(guard.kind);
-  const std::string expected = expected_text(guard, set, env);
+  const bool other_type = is_of_other_type(guard, value);
+  const GuardKindInfo& row = info(other_type ? GuardKind::kType : guard.kind);
+  std::string expected = expected_text(guard, set, env);
   std::string actual = actual_text(guard, env, value, symbols);
+  if (other_type) {
+    expected = with_type(guard.object.get(), expected);
+    actual = with_type(value, actual);
+  }
   const bool missing = guard.other != kNoSource && (value == nullptr || other == nullptr);
   const bool about_object = guard.kind == GuardKind::kIdentity || guard.kind == GuardKind::kCode;
   if (about_object && actual == expected) actual += " (another one)";

@@ -253,7 +253,7 @@ def test_the_log_and_explain_print_the_places(module, caplog):
     start, end = (record.getMessage() for record in caplog.records if record.artifact == "recompiles")
     assert f"'act' is assigned at {place}" in start
     assert f"made at {line_of(program, 'def f')}  def f(x): return act(x) + 1;" in start
-    assert "To stop it: make `act` once and keep it" in start
+    assert "or give `act` its object before the first call and leave it" in start
     assert end.startswith(f"Recompiled function f in {line_of(program, 'def f')}: ") and end.endswith(" ms")
     (recompile,) = suture.explain(compiled).recompiles
     assert recompile["causes"][0]["assigned"] == [place]
