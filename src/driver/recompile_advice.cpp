@@ -260,7 +260,7 @@ bool fits_int64(PyView value) {
 Advice constant_action(const Failing& failing) {
   PyView expected = failing.guard.object.get(), value = failing.value;
   if (value == nullptr) return nothing_to_do(failing);
-  if (Py_TYPE(value) != Py_TYPE(expected))
+  if (is_of_other_type(failing.guard, value))
     return one_type(failing, reinterpret_cast<PyObject*>(Py_TYPE(expected)));
   if (!PyLong_CheckExact(expected)) return nothing_to_do(failing);
   if (!fits_int64(expected) || !fits_int64(value))
@@ -405,6 +405,8 @@ std::string advice_for(const RefusedCall& call) {
     if (all_can_be_done(advice)) return told(std::move(advice));
     if (oldest.empty()) oldest = std::move(advice);
   }
+  // Doing the rest would not stop it.
+  std::erase_if(oldest, [](const Advice& one) { return one.does != Does::kNothing; });
   return told(std::move(oldest));
 }
 

@@ -6,7 +6,7 @@
 //   what a symbol in its place would have done (symbol_trial.h).
 //   A call needs one entry that accepts it, so the advice about one entry is enough, and that about two may contradict: the
 //   first entry has to hold C order, the second Fortran order. Told is what makes the oldest entry fit for which all can be
-//   done; with none, what is true of the oldest.
+//   done; with none, why the oldest will not do.
 // Invariants
 //   - Code in backticks that stands without a condition leaves the results of the function as they are. What would change them
 //     for some functions (another dtype, a list made an array) says which.

@@ -204,13 +204,14 @@ std::string guard_check_text(const Guard& guard, const GuardSet& set, const Shap
   return fill(info(guard.kind).check, guard, set, expected_text(guard, set, env), "");
 }
 
-namespace {
-
-// True is 1 and IntEnum members are ints, but a constant is of one type: then that is what changed.
-bool is_of_other_type(const Guard& guard, PyView value) {
-  return guard.kind == GuardKind::kConstant && value != nullptr &&
-         Py_TYPE(value) != Py_TYPE(guard.object.get());
+bool is_of_other_type(const Guard& guard, PyView value) noexcept {
+  if (guard.kind != GuardKind::kConstant || value == nullptr) return false;
+  PyView expected = guard.object.get();
+  if (PyArray_DescrCheck(expected) && PyArray_DescrCheck(value)) return false;  // every dtype has a class
+  return Py_TYPE(value) != Py_TYPE(expected);
 }
+
+namespace {
 
 std::string with_type(PyView value, const std::string& text) {
   return fmt::format("{} ({})", type_of(value), text);

@@ -18,6 +18,9 @@ struct GuardFailure {
   // "array 'x' size mismatch at index 0. expected 32, actual 48"
   std::string sentence() const { return subject + ". expected " + expected + ", actual " + actual; }
 };
+// A constant that has another type now: True is 1 and members of an IntEnum are ints, but they are other constants.
+bool is_of_other_type(const Guard& guard, PyView value) noexcept;
+
 // `value` and `other` are the fetched sources.
 GuardFailure guard_failure(const Guard& guard, const GuardSet& set, const ShapeEnv& env, PyView value,
                            PyView other, std::span<const int64_t> symbols);

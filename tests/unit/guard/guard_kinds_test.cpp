@@ -30,8 +30,20 @@ TEST_F(GuardKinds, constant) {
   build();
   EXPECT_EQ(tree.describe(0), "x == 2.0");
   EXPECT_EQ(verdict("1.0 + 1.0"), "holds");
-  EXPECT_EQ(verdict("2"), "value of 'x' changed. expected 2.0, actual 2");
-  EXPECT_EQ(verdict("'a'"), "value of 'x' changed. expected 2.0, actual 'a'");
+  EXPECT_EQ(verdict("3.0"), "value of 'x' changed. expected 2.0, actual 3.0");
+  EXPECT_EQ(verdict("2"), "type of 'x' changed. expected float (2.0), actual int (2)");
+  EXPECT_EQ(verdict("'a'"), "type of 'x' changed. expected float (2.0), actual str ('a')");
+}
+
+TEST_F(GuardKinds, a_constant_of_another_type_is_told_as_that) {
+  add_object(GuardKind::kConstant, x(), eval("1"));
+  build();
+  EXPECT_EQ(verdict("True"), "type of 'x' changed. expected int (1), actual bool (True)");
+  EXPECT_EQ(verdict("np.int64(1)"),
+            "type of 'x' changed. expected int (1), actual numpy.int64 (<numpy.int64 object>)");
+  add_object(GuardKind::kConstant, x(), eval("np.dtype('f8')"));
+  build();
+  EXPECT_TRUE(verdict("np.dtype('f4')").starts_with("value of 'x' changed.")) << verdict("np.dtype('f4')");
 }
 
 TEST_F(GuardKinds, constants_differ_by_type_and_sign_of_zero_but_nan_equals_itself) {
