@@ -107,3 +107,6 @@ def clinic_text(report_json: str) -> str:
 
 def escape_terminal(text: str) -> str:
     """Control characters made visible; newlines and tabs stay."""
+
+def escape_line(text: str) -> str:
+    """The same with newlines and tabs: one line comes out."""

@@ -38,6 +38,12 @@ const BreakReasonInfo& info(BreakReason reason) { return kReasons[static_cast<si
 
 std::vector<BreakReasonInfo> all_break_reasons() { return {kReasons.begin(), kReasons.end()}; }
 
+const Break& Break::first_here() const {
+  const Break* first = this;
+  while (first->cause && first->cause->where == first->where) first = first->cause.get();
+  return *first;
+}
+
 std::string Break::title() const { return std::string(info(reason).title); }
 
 std::string Break::explanation() const { return filled(info(reason).explanation, args); }
@@ -55,10 +61,13 @@ std::vector<std::string> Break::hints() const {
 }
 
 std::string Break::message() const {
+  const Break& first = first_here();
   std::string out = fmt::format("Graph break in user code at {}\nGraph Break Reason: {}\nExplanation: {}",
-                                where.place(), title(), explanation());
-  for (const std::string& hint : hints()) out += "\nHint: " + hint;
-  if (cause) out += fmt::format("\n  because of {} at {}", cause->title(), cause->where.place());
+                                first.where.place(), first.title(), first.explanation());
+  for (const std::string& hint : first.hints()) out += "\nHint: " + hint;
+  if (&first != this) out += "\nEffect: " + explanation();
+  if (first.cause)
+    out += fmt::format("\n  because of {} at {}", first.cause->title(), first.cause->where.place());
   for (auto caller = stack.rbegin(); caller != stack.rend(); ++caller)
     out += fmt::format("\n  called from {} in {}", caller->place(), caller->function);
   return out;

@@ -22,7 +22,8 @@
 
 namespace suture {
 
-// A function under the name that profilers show: "smooth@prog.py:5 cpp_fused_add_0".
+// A function under the name that profilers show: "smooth@prog.py:5 cpp_fused_add_0 smooth_0123456789abcdef". The last word is the
+// kernel's file, which tells kernels apart that do the same to other arrays.
 struct NamedCode {
   std::string name;
   CodeRange range;

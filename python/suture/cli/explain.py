@@ -66,7 +66,7 @@ class Command:
         return exit_code(outcome)
 
     def _print(self, seen: Observation, arguments: argparse.Namespace) -> None:
-        from suture import _core
+        from suture import _core, _toolbox
         from suture._explain import Explanation
 
         chosen = []
@@ -82,4 +82,4 @@ class Command:
             say("suture explain: no compiled function was called")
         for status, explanation in chosen:
             place = f"{status['file']}:{status['line']}"
-            say(f"=== {status['function']} ({place})\n{explanation}")
+            say(_toolbox.escape_line(f"=== {status['function']} ({place})") + f"\n{explanation}")
