@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "capture/source_text.h"
+#include "capture/source_version.h"
 #include "capture/symbolic_interpreter.h"
 #include "cpython/objects.h"
 

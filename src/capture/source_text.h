@@ -1,21 +1,12 @@
 // The user's source text, for messages: read through Python's linecache, so that notebooks work too.
-//
-// How changed files are noticed
-//   Text is read when a message wants it, which may be long after the program was imported. So the size and the time of
-//   change of a function's file are noted when the function is first seen (compiled, inlined), and text that linecache has read
-//   from another version of the file is not shown: kChangedSource (base/source_line.h) stands in its place. A function whose
-//   code object is another one, as after importlib.reload, is noted anew.
+// In the place of text from another version of the file (source_version.h) stands kChangedSource (base/source_line.h).
 #pragma once
 
 #include <string>
 
 #include "base/user_span.h"
-#include "cpython/py_ref.h"
 
 namespace suture {
-
-// Notes the version of the file that a code object was made from. Not for continuations, which no file holds.
-void note_source(PyView code, const std::string& file, const std::string& function);
 
 // The line as it stands in the file, cut after 4096 bytes; empty when the source is not at hand.
 std::string raw_source_line(const UserSpan& where);

@@ -103,14 +103,16 @@ std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay,
   return measure_graph(compiled_graph, replay, capture.graph, inputs);
 }
 
-// "prog.py:5": where the user's function begins; of a part of it also where that begins: "prog.py:5 resume:9".
-std::string place_of(const CodeView& code, const FrameRecord* frame) {
+// "prog.py:5 [0/1]": where the user's function begins, and which compile it is; of a part of the function also where that
+// begins: "prog.py:5 resume:9 [2/0]".
+std::string place_of(const CodeView& code, const FrameRecord* frame, const CompileId& id) {
   const size_t slash = code.filename.rfind('/');
   const std::string file = code.filename.substr(slash == std::string::npos ? 0 : slash + 1);
   const bool part = frame && (frame->kind == FrameKind::kResume || frame->kind == FrameKind::kIteration);
-  if (!part) return fmt::format("{}:{}", file, code.first_line);
+  const std::string compile = CompileId{id.frame, id.compile, 0}.str();
+  if (!part) return fmt::format("{}:{} [{}]", file, code.first_line, compile);
   const char* what = frame->kind == FrameKind::kResume ? "resume" : "loop";
-  return fmt::format("{}:{} {}:{}", file, frame->user_line, what, code.first_line);
+  return fmt::format("{}:{} {}:{} [{}]", file, frame->user_line, what, code.first_line, compile);
 }
 
 void add_debug_info(KernelSource& source, const GeneratedCode& code) {
@@ -142,12 +144,13 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
   if (!code.kernels.empty()) {
     auto compiling = phases.start("compile");
     SUTURE_TRY(toolchain, compiler.toolchain());
-    KernelSource source{.graph_name = capture.graph.name,
-                        .cpp = code.cpp,
-                        .fast_math = ctx.frame.numerics == "fast",
-                        .line_table = code.line_table,
-                        .function = capture.function.code.qualname,
-                        .place = place_of(capture.function.code, compiler.record(ctx.id.frame).get())};
+    KernelSource source{
+        .graph_name = capture.graph.name,
+        .cpp = code.cpp,
+        .fast_math = ctx.frame.numerics == "fast",
+        .line_table = code.line_table,
+        .function = capture.function.code.qualname,
+        .place = place_of(capture.function.code, compiler.record(ctx.id.frame).get(), ctx.id)};
     for (const KernelInfo& kernel : code.kernels) source.symbols.push_back(kernel.name);
     if (ctx.options.flag("debug_info")) add_debug_info(source, code);
     SUTURE_TRY(library, toolchain->compile(source));

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/hash.h"
-#include "capture/source_text.h"
+#include "capture/source_version.h"
 #include "cpython/code_object.h"
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"

@@ -59,7 +59,7 @@ void add_graphs(Run& run, const FrameModel& frame, const FileNames& files) {
       count(run.phases, phase, {"phase", "", "", "", 0, phase}, ms);
     for (const RecompileModel& recompile : compile.recompiles)
       for (const CauseModel& cause : recompile.causes)
-        count(run.recompiles, name + "\n" + without_places(sentence_of(cause.sentence)),
+        count(run.recompiles, name + "\n" + without_places(files, sentence_of(cause.sentence)),
               {"recompile", "", frame.function, frame.file, frame.line, sentence_of(cause.sentence)});
     if (!compile.has_graph()) continue;
     auto& graphs = run.graphs[name];
@@ -102,7 +102,7 @@ std::set<std::string> files_of(const Models& models) {
 template <class Record>
 std::string key_of(const Record& record, const FileNames& files) {
   return fmt::format("{}\n{}\n{}\n{}", name_in(files, record.file), function_key(record.function),
-                     record.reason_id, without_places(record.explanation));
+                     record.reason_id, without_places(files, record.explanation));
 }
 
 Run read_run(const Models& models, const FileNames& files) {

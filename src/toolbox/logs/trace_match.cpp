@@ -51,7 +51,10 @@ std::string name_in(const FileNames& names, const std::string& file) {
   return found == names.end() ? file : found->second;
 }
 
-std::string without_places(const std::string& text) {
+std::string without_places(const FileNames& names, std::string text) {
+  for (const auto& [file, name] : names)
+    for (size_t at = text.find(file); at != std::string::npos; at = text.find(file, at + name.size()))
+      text.replace(at, file.size(), name);
   std::string out;
   for (size_t i = 0; i < text.size();) {
     const auto run_of = [&](size_t from, std::string_view characters) {

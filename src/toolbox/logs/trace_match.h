@@ -15,8 +15,9 @@ std::string name_in(const FileNames& names, const std::string& file);
 
 // "__resume_at_88_2" -> "__resume_at"
 std::string function_key(const std::string& function);
-// Sentences name places and objects, "prog.py:12" and "0x7f0123456789": lines and addresses are left out.
-std::string without_places(const std::string& text);
+// Sentences name places and objects, "prog.py:12" and "0x7f0123456789": files get the name that both runs use, lines and
+// addresses are left out.
+std::string without_places(const FileNames& names, std::string text);
 // A graph's text without its name and without what follows the @ of each line, outside of quotes (graph/print.cpp).
 std::string graph_contents(const std::string& text);
 // C++ of kernels without comments; it has no literals in which one could seem to begin.
