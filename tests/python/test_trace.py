@@ -192,8 +192,22 @@ def test_a_full_disk_is_one_warning(run_python, write_program, tmp_path):
     assert done.returncode == 0 and done.stdout == "[1.]\n[2.]\n[3.]\n"
     assert done.stderr.count("RuntimeWarning") == 1 and "File too large" in done.stderr
     (file,) = (tmp_path / "traces").glob("*.jsonl")
-    for line in file.read_text().split("\n")[:-1]:
-        json.loads(line)
+    text = file.read_text()
+    events = [json.loads(line) for line in text.splitlines()][1:]
+    assert text.endswith("}\n") and len(events) > 1, "what does not fit any more is not begun"
+    assert f"the trace ends here: the file holds the first {len(events)} events of this process" in done.stderr
+
+
+def test_a_disk_that_is_full_from_the_start_is_said_to_give_no_trace(run_python, write_program, tmp_path):
+    program = write_program(
+        "import resource, signal, numpy as np, suture\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "f = suture.compile(lambda x: x + 1); f(np.ones(1)); print(f.status()['graph_count'])\n"
+    )
+    done = run_python(str(program), SUTURE_TRACE=str(tmp_path / "traces"), SUTURE_CACHE_DIR="off")
+    assert done.returncode == 0 and done.stdout == "1\n"
+    assert "File too large; events are not traced" in done.stderr and done.stderr.count("RuntimeWarning") == 1
 
 
 EVERYTHING = (

@@ -13,6 +13,7 @@ from suture._reasons import is_reason_code, nearest, page_text, pages_named
 from suture.cli import OK, USAGE
 from suture.cli._program import (
     Observation,
+    Outcome,
     add_program_arguments,
     check_file,
     exit_code,
@@ -61,7 +62,13 @@ class Command:
             return USAGE
         with stdout_to_stderr(arguments.json):
             with observed() as seen:
-                outcome = run_program(arguments.file, program_args(arguments))
+
+                def left(outcome: Outcome) -> int:
+                    say(f"suture explain: {outcome.error}")
+                    self._print(seen, arguments)
+                    return exit_code(outcome)
+
+                outcome = run_program(arguments.file, program_args(arguments), left)
         self._print(seen, arguments)
         return exit_code(outcome)
 
