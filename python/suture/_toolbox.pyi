@@ -89,6 +89,8 @@ LineTable = tuple[str, int, str]
 def line_tables_of_trace(lines: Sequence[str]) -> list[LineTable]:
     """Of the kernel_source events among the lines."""
 
+kernel_lines_file: str  # name of a line table in the debug dump
+
 def line_table_of_dump(path: str, content: str) -> list[LineTable]:
     """Of a kernel_lines.json at `path`; empty when `content` is none."""
 

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "base/escaped_text.h"
+
 namespace suture {
 namespace {
 
@@ -62,14 +64,17 @@ std::vector<std::string> Break::hints() const {
 
 std::string Break::message() const {
   const Break& first = first_here();
-  std::string out = fmt::format("Graph break in user code at {}\nGraph Break Reason: {}\nExplanation: {}",
-                                first.where.place(), first.title(), first.explanation());
-  for (const std::string& hint : first.hints()) out += "\nHint: " + hint;
-  if (&first != this) out += "\nEffect: " + explanation();
+  std::string out =
+      fmt::format("Graph break in user code at {}\nGraph Break Reason: {}\nExplanation: {}",
+                  escaped_line(first.where.place()), first.title(), escaped_line(first.explanation()));
+  for (const std::string& hint : first.hints()) out += "\nHint: " + escaped_line(hint);
+  if (&first != this) out += "\nEffect: " + escaped_line(explanation());
   if (first.cause)
-    out += fmt::format("\n  because of {} at {}", first.cause->title(), first.cause->where.place());
+    out += fmt::format("\n  because of {} at {}", first.cause->title(),
+                       escaped_line(first.cause->where.place()));
   for (auto caller = stack.rbegin(); caller != stack.rend(); ++caller)
-    out += fmt::format("\n  called from {} in {}", caller->place(), caller->function);
+    out += fmt::format("\n  called from {} in {}", escaped_line(caller->place()),
+                       escaped_line(caller->function));
   return out;
 }
 

@@ -123,3 +123,17 @@ def test_the_dump(run, tmp_path):
     for text in texts:
         assert not [line for line in text.splitlines() if line.lstrip().startswith(FORGED)]
     assert any(SHOWN in text for text in texts)
+
+
+def test_messages_of_exceptions(run, tmp_path):
+    function = named(tmp_path)
+    with pytest.raises(suture.GraphBreak) as caught:
+        suture.compile(function, fullgraph=True)(np.ones(3))
+    check(str(caught.value))
+    with pytest.raises(AssertionError) as failed:
+        suture.testing.assert_no_graph_breaks(function, np.ones(3))
+    check(str(failed.value))
+    compiled, _, _ = run
+    with pytest.raises(AssertionError) as recompiled:
+        suture.testing.assert_max_recompiles(compiled, 0)
+    check(str(recompiled.value))

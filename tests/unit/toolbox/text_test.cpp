@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/escaped_text.h"
 #include "toolbox/model/call_chain.h"
 #include "toolbox/model/event_record.h"
 
@@ -45,14 +44,6 @@ TEST(Duration, has_the_unit_that_fits) {
   EXPECT_EQ(duration(1500), "1.50 s");
   EXPECT_EQ(duration(12), "12.0 ms");
   EXPECT_EQ(duration(0.0038), "3.80 us");
-}
-
-TEST(EscapeTerminal, control_and_direction_characters_become_visible) {
-  EXPECT_EQ(escaped_text("a\x1b[2Jb\tc\n"), "a\\x1b[2Jb\tc\n");
-  EXPECT_EQ(escaped_text("\xc2\x9b"), "\\x9b");        // C1 control
-  EXPECT_EQ(escaped_text("\xe2\x80\xae"), "\\u202e");  // right-to-left override
-  EXPECT_EQ(escaped_text("\xff"), "\\xff");            // not UTF-8
-  EXPECT_EQ(escaped_text("é面"), "é面");
 }
 
 TEST(ParseEvent, reads_the_envelope_and_fields_of_every_type) {
