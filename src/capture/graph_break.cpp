@@ -68,7 +68,10 @@ std::string Break::message() const {
       fmt::format("Graph break in user code at {}\nGraph Break Reason: {}\nExplanation: {}",
                   escaped_line(first.where.place()), first.title(), escaped_line(first.explanation()));
   for (const std::string& hint : first.hints()) out += "\nHint: " + escaped_line(hint);
-  if (&first != this) out += "\nEffect: " + escaped_line(explanation());
+  if (&first != this) {
+    out += "\nEffect: " + escaped_line(explanation());
+    for (const std::string& hint : hints()) out += "\nHint: " + escaped_line(hint);
+  }
   if (first.cause)
     out += fmt::format("\n  because of {} at {}", first.cause->title(),
                        escaped_line(first.cause->where.place()));
