@@ -22,13 +22,15 @@ std::optional<std::string> raw_line(const UserSpan& where) {
   PyRef linecache = PyRef::steal(PyImport_ImportModule("linecache"));
   if (!linecache) return discard_error(), "";
   const auto read = [&] {
-    return PyRef::steal(
-        PyObject_CallMethod(linecache.get(), "getline", "si", where.file.c_str(), where.line));
+    PyRef line =
+        PyRef::steal(PyObject_CallMethod(linecache.get(), "getline", "si", where.file.c_str(), where.line));
+    if (!line) discard_error();
+    return line;
   };
   PyRef line = read();
-  if (line && !is_source_of(linecache.get(), where)) return std::nullopt;
-  line = read();  // the file may have been read anew
-  if (!line) discard_error();
+  const SourceText text = source_text_of(linecache.get(), where);
+  if (text == SourceText::kChanged) return std::nullopt;
+  if (text == SourceText::kReadAnew) line = read();
   return exact_text(line.get()).value_or("");
 }
 

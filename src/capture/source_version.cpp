@@ -89,14 +89,19 @@ bool is_same(const std::optional<Version>& read, const Version& noted) {
   return !read || (read->size == noted.size && std::abs(read->changed - noted.changed) < kSame);
 }
 
-PyRef module_code(PyView linecache, const std::string& file) {
+PyRef joined_lines(PyView linecache, const std::string& file) {
   PyRef lines = PyRef::steal(PyObject_CallMethod(linecache, "getlines", "s", file.c_str()));
-  PyRef empty = PyRef::steal(PyUnicode_FromString(""));
-  PyRef text = lines && empty ? PyRef::steal(PyUnicode_Join(empty.get(), lines.get())) : PyRef();
-  const bool fits = text && PyUnicode_GET_LENGTH(text.get()) <= kLongestSource;
-  const char* utf8 = fits ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  PyRef empty = PyRef::steal(lines ? PyUnicode_FromString("") : nullptr);
+  PyRef text = PyRef::steal(empty ? PyUnicode_Join(empty.get(), lines.get()) : nullptr);
+  if (!text) discard_error();
+  return text;
+}
+
+// Of a text that is no program: empty.
+PyRef module_code(PyView text, const std::string& file) {
+  const char* utf8 = PyUnicode_AsUTF8(text);
   const WarningFilter quiet(WarningAction::kIgnore);
-  PyRef code = utf8 ? PyRef::steal(Py_CompileString(utf8, file.c_str(), Py_file_input)) : PyRef();
+  PyRef code = PyRef::steal(utf8 ? Py_CompileString(utf8, file.c_str(), Py_file_input) : nullptr);
   if (!code) discard_error();
   return code;
 }
@@ -125,7 +130,9 @@ bool is_rewritten(PyView code) {
 
 bool compare(PyView linecache, const std::string& file, PyView code) {
   if (!code || is_rewritten(code)) return true;
-  PyRef module = module_code(linecache, file);
+  PyRef text = joined_lines(linecache, file);
+  if (!text || PyUnicode_GET_LENGTH(text.get()) > kLongestSource) return true;
+  PyRef module = module_code(text.get(), file);
   return module && holds(module.get(), code);
 }
 
@@ -140,22 +147,24 @@ void note_source(PyView code, const std::string& file, const std::string& functi
   if (at->second.version) at->second.compared = !was_edited_meanwhile(*at->second.version);
 }
 
-bool is_source_of(PyView linecache, const UserSpan& where) {
+SourceText source_text_of(PyView linecache, const UserSpan& where) {
   const auto found = noted().find({where.file, where.function});
-  if (found == noted().end() || !found->second.version) return true;
+  if (found == noted().end() || !found->second.version) return SourceText::kCurrent;
   Noted& function = found->second;
+  SourceText text = SourceText::kCurrent;
   if (!is_same(read_version(linecache, where.file), *function.version)) {
     // It may have been read before the function was compiled.
-    PyRef checked = PyRef::steal(PyObject_CallMethod(linecache, "checkcache", "s", where.file.c_str()));
-    if (!checked) discard_error();
-    PyRef lines = PyRef::steal(PyObject_CallMethod(linecache, "getlines", "s", where.file.c_str()));
-    if (!lines) discard_error();
-    if (!is_same(read_version(linecache, where.file), *function.version)) return false;
+    for (const char* step : {"checkcache", "getlines"}) {
+      PyRef done = PyRef::steal(PyObject_CallMethod(linecache, step, "s", where.file.c_str()));
+      if (!done) discard_error();
+    }
+    if (!is_same(read_version(linecache, where.file), *function.version)) return SourceText::kChanged;
+    text = SourceText::kReadAnew;
   }
   if (!function.compared)
     function.compared =
         compare(linecache, where.file, function.code ? weak_target(function.code.get()) : nullptr);
-  return function.compared;
+  return function.compared ? text : SourceText::kChanged;
 }
 
 }  // namespace suture

@@ -7,10 +7,11 @@
 //   a code object that is the same, line by line. A function with another code object, as after importlib.reload, is noted anew:
 //   of functions that share name and file the newest counts.
 // Invariants
-//   - What cannot be compared (texts without a file, code that something rewrote on import) is believed.
+//   - What cannot be compared (texts without a file or very long ones, code that something rewrote on import) is believed.
 //   - No file is compiled unless it was edited while the process ran and its text is asked for.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/user_span.h"
@@ -21,7 +22,8 @@ namespace suture {
 // Not for continuations, which no file holds.
 void note_source(PyView code, const std::string& file, const std::string& function);
 
-// Of the text that `linecache`, the module, holds of the file. It may be read anew on the way.
-bool is_source_of(PyView linecache, const UserSpan& where);
+// Of the text that `linecache`, the module, holds of the file; kReadAnew: now, it was older.
+enum class SourceText : uint8_t { kCurrent, kReadAnew, kChanged };
+SourceText source_text_of(PyView linecache, const UserSpan& where);
 
 }  // namespace suture
