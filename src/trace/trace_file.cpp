@@ -43,7 +43,8 @@ bool TraceFile::open() {
   file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   events_ = 0;
   if (file_ < 0) return give_up(path_, errno), false;
-  bytes_ = lseek(file_, 0, SEEK_END);  // a trace that was stopped and started within a second goes on in its file
+  bytes_ =
+      lseek(file_, 0, SEEK_END);  // a trace that was stopped and started within a second goes on in its file
   JsonWriter json;
   json.begin_object().field("schema", kEventSchemaVersion);
   for (const auto& [name, value] : facts_) json.field(name, value);
