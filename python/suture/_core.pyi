@@ -41,7 +41,7 @@ class GuardCost(TypedDict):
     removal: str  # what makes it unnecessary; ""
     tested: int  # calls for which it was tested
     failures: int  # calls that it refused
-    # With warm caches: the least of the samples that are taken when the entry is made and at every 1024th hit.
+    # With warm caches: the least of the samples that are taken when the entry is made and at every guard_sample_every-th hit.
     ns: float | None
 
 class Entry(TypedDict):
@@ -65,6 +65,7 @@ class Frame(TypedDict):
     hits: int
     compiles: int
     recompiles: int
+    during_compile: int  # calls that ran in the interpreter because the function was being compiled, by another thread or around them
     compile_ms: float
     time_ms: float  # inclusive time of all calls, first (compiling) calls excluded; 0 unless `profile(True)`
     first_ms: float  # the same for calls during which anything was compiled
@@ -83,6 +84,7 @@ class Status(TypedDict):
     graph_count: int  # graphs of the newest entry chain: distinct graphs over all frames' newest entries
     graph_break_count: int  # distinct break places
     recompiles: int  # sum over frames
+    during_compile: int  # sum over frames
     hits: int
     entries: list[Entry]  # of the function itself
     guards: list[str]  # of its newest entry
@@ -262,6 +264,7 @@ def record_graphs(recorder: Callable[[str, str, tuple[Any, ...]], RunRecord | No
     """Graphs compiled from now on call recorder(compile id, graph name, inputs) when they run first. None stops."""
 
 kernel_lines_suffix: str  # of the line table beside a kernel's source
+guard_sample_every: int  # hits of an entry between two samples of what its guards cost
 
 def cache_directory() -> str:
     """The resolved directory; "" when the cache is off."""

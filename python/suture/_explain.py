@@ -129,7 +129,8 @@ class Explanation:
 
     @property
     def break_reasons(self) -> list[dict[str, Any]]:
-        """reason, reason_id, explanation, hints, file, line, column, source, hits (compiles), crossings (calls)."""
+        """reason, reason_id, explanation, hints, file, line, column, source, hits (compiles), crossings (calls), effects (what
+        it does beyond its place, as to the loop around it)."""
         return self._data["break_reasons"]
 
     @property

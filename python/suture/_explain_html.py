@@ -62,10 +62,15 @@ def _place(item: dict[str, Any]) -> str:
 def _breaks(data: dict[str, Any]) -> str:
     out = []
     for item in data["break_reasons"]:
-        hints = "".join(f"<li>{_text(hint)}</li>" for hint in item["hints"])
+        effects = item["effects"]
+        hints = "".join(
+            f"<li>{_text(hint)}</li>"
+            for hint in [*item["hints"], *(hint for each in effects for hint in each["hints"])]
+        )
+        effect = "".join(f"<p>{_text(each['explanation'])} ({_text(each['reason_id'])})</p>" for each in effects)
         out.append(
             f"<p><b>{_text(item['reason'])}</b> ({_text(item['reason_id'])}) at {_code(_place(item))} in"
-            f" {_code(item['function'])}</p>{_block(item['source'])}<p>{_text(item['explanation'])}</p><ul>{hints}</ul>"
+            f" {_code(item['function'])}</p>{_block(item['source'])}<p>{_text(item['explanation'])}</p>{effect}<ul>{hints}</ul>"
         )
     return "".join(out)
 
@@ -105,6 +110,7 @@ def to_html(data: dict[str, Any]) -> str:
         [h["id"], _place(h), h["sentence"], h["evidence"], f"{h['cost_ms']:.6f}" if h["cost_ms"] else "", h["advice"]]
         for h in data["perf_hints"]
     ]
+    meanwhile = [[c["function"], _place(c), c["calls"], c["reason"]] for c in data["calls_during_compile"]]
     replays = [[r["graph"], r["conditions"], r["count"]] for r in data["replays"]]
     times = [[f["compile_id"], f["function"], f"{f['ms']:.1f}"] for f in data["compile_times"]["frames"]]
     return "".join(
@@ -115,6 +121,9 @@ def to_html(data: dict[str, Any]) -> str:
             _section("Internal errors", _table(["function", "step", "message", "saved as"], errors)),
             _section("Graph breaks", _breaks(data)),
             _section("Skipped functions", _table(["function", "place", "reason", "explanation"], skipped)),
+            _section(
+                "Calls in the interpreter during a compile", _table(["function", "place", "calls", "reason"], meanwhile)
+            ),
             _section("Recompile limits", _table(["function", "limit", "failed guards"], limits)),
             _section("Recompiles", _table(["function", "failed guards", "ms"], recompiles)),
             _section("Ran again under NumPy", _table(["graph", "conditions", "times"], replays)),

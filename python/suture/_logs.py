@@ -264,7 +264,7 @@ class _FullFormatter(_PrefixFormatter):
     def format(self, record: logging.LogRecord) -> str:
         place = f"{os.path.basename(record.pathname)}:{record.lineno}"
         head = f"{self.formatTime(record)} {record.levelname} {record.process}"
-        return f"{head} {_toolbox.escape_terminal(place)} {super().format(record)}"
+        return f"{head} {_toolbox.escape_line(place)} {super().format(record)}"
 
 
 def _formatter() -> logging.Formatter:

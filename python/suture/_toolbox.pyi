@@ -89,6 +89,8 @@ LineTable = tuple[str, int, str]
 def line_tables_of_trace(lines: Sequence[str]) -> list[LineTable]:
     """Of the kernel_source events among the lines."""
 
+kernel_lines_file: str  # name of a line table in the debug dump
+
 def line_table_of_dump(path: str, content: str) -> list[LineTable]:
     """Of a kernel_lines.json at `path`; empty when `content` is none."""
 
@@ -107,3 +109,6 @@ def clinic_text(report_json: str) -> str:
 
 def escape_terminal(text: str) -> str:
     """Control characters made visible; newlines and tabs stay."""
+
+def escape_line(text: str) -> str:
+    """The same with newlines and tabs: one line comes out."""

@@ -26,4 +26,4 @@ def start(directory: str) -> None:
 
 
 def _trouble(what: str) -> None:
-    _startup.warn(f"SUTURE_TRACE: {what}; events are not traced")
+    _startup.warn(f"SUTURE_TRACE: {what}")

@@ -58,13 +58,16 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
 
 
 def _judge(records: list[dict[str, Any]], no_break: bool, limit: pytest.Mark | None) -> None:
+    from suture._toolbox import escape_line
+
     breaks = [record["fields"] for record in records if record["event"] == "graph_break"]
     if no_break and breaks:
-        lines = [f"{b['file']}:{b['line']}: {b['reason']}: {b['explanation']}" for b in breaks]
+        texts = [f"{b['file']}:{b['line']}: {b['reason']}: {b['explanation']}" for b in breaks]
+        lines = dict.fromkeys(map(escape_line, texts))  # several compiles meet the same one
         pytest.fail("graph breaks in a test marked no_graph_break:\n" + "\n".join(lines), pytrace=False)
     recompiles = [record["fields"] for record in records if record["event"] == "recompile"]
     if limit is not None and len(recompiles) > limit.args[0]:
-        lines = [f"{r['function']}: {'; '.join(r['failures'])}" for r in recompiles]
+        failures = [escape_line(f"{r['function']}: {'; '.join(r['failures'])}") for r in recompiles]
         pytest.fail(
-            f"{len(recompiles)} recompiles, at most {limit.args[0]} allowed:\n" + "\n".join(lines), pytrace=False
+            f"{len(recompiles)} recompiles, at most {limit.args[0]} allowed:\n" + "\n".join(failures), pytrace=False
         )

@@ -17,6 +17,7 @@ import numpy as np
 from suture import _core
 from suture._api import compile
 from suture._explain import Explanation, explain
+from suture._toolbox import escape_line
 
 __all__ = [
     "CompiledFrames",
@@ -71,7 +72,7 @@ def assert_no_graph_breaks(fn: Callable[..., Any], *args: Any, **kwargs: Any) ->
     graph break, on a function that was skipped, and when nothing was compiled."""
     explanation = _explanation(fn, args, kwargs)
     problems = [
-        f"{item['file']}:{item['line']}: {item['reason']} ({item['reason_id']}): {item['explanation']}"
+        escape_line(f"{item['file']}:{item['line']}: {item['reason']} ({item['reason_id']}): {item['explanation']}")
         for item in explanation.break_reasons + explanation.skipped
     ]
     if problems:
@@ -89,7 +90,7 @@ def assert_max_recompiles(compiled: Callable[..., Any], limit: int) -> None:
     if status["recompiles"] <= limit:
         return
     lines = [
-        f"  {item['function']}: {failure}"
+        "  " + escape_line(f"{item['function']}: {failure}")
         for item in Explanation.of(compiled).recompiles
         for failure in item["failures"]
     ]
@@ -129,14 +130,15 @@ _MOST_GUARDS_NAMED = 5
 def _over_guard_budget(frame: _core.Frame, entry: _core.Entry, max_guards: int | None, max_ns: float | None) -> str:
     limits = [f"{max_guards} guards"] if max_guards is not None else []
     limits += [f"{max_ns:g} ns"] if max_ns is not None else []
+    place = escape_line(f"{frame['function']} ({frame['file']}:{frame['line']})")
     lines = [
-        f"{frame['function']} ({frame['file']}:{frame['line']}), entry {entry['number']}: {len(entry['guards'])} guards,"
+        f"{place}, entry {entry['number']}: {len(entry['guards'])} guards,"
         f" {_nanoseconds(entry['guard_ns'])}; at most {' and '.join(limits)} allowed. Costliest first:"
     ]
     costs = sorted(entry["guard_costs"], key=lambda guard: -(guard["ns"] or 0))
     for guard in costs[:_MOST_GUARDS_NAMED]:
-        place = f"  # {guard['place']}" if guard["place"] else ""
-        lines.append(f"  {_nanoseconds(guard['ns'])}: {guard['check']}{place}")
+        made = f"  # {guard['place']}" if guard["place"] else ""
+        lines.append("  " + escape_line(f"{_nanoseconds(guard['ns'])}: {guard['check']}{made}"))
     removals = dict.fromkeys(guard["removal"] for guard in costs if guard["removal"])
     lines += [f"  To remove guards: {removal}" for removal in removals]
     if not removals:

@@ -3,10 +3,14 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace suture {
 
 inline constexpr size_t kLongestSourceLine = 4096;  // bytes
+
+// Stands for the text of a line whose file is no longer what was compiled: a wrong line would be believed.
+inline constexpr std::string_view kChangedSource = "(the file has changed since it was compiled)";
 
 // Without its end of line, and cut before a character rather than in it.
 inline std::string bounded_source_line(std::string line) {

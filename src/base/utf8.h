@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace suture {
@@ -34,6 +35,14 @@ inline size_t utf8_sequence(std::string_view text) {
   if (text.empty()) return 0;
   const Utf8Step step = utf8_step(text);
   return step.valid ? step.length : 0;
+}
+
+// Of a whole and valid character.
+inline uint32_t utf8_code_point(std::string_view sequence) {
+  constexpr unsigned char kLeadMask[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  uint32_t point = static_cast<unsigned char>(sequence[0]) & kLeadMask[sequence.size()];
+  for (char c : sequence.substr(1)) point = (point << 6) | (static_cast<unsigned char>(c) & 0x3F);
+  return point;
 }
 
 }  // namespace suture

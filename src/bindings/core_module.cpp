@@ -206,6 +206,7 @@ void bind_callables(nb::module_& module) {
     compiler().hooks.internal_error_type = PyRef::borrow(internal_error.ptr());
   });
   module.attr("kernel_lines_suffix") = kKernelLinesSuffix;
+  module.attr("guard_sample_every") = CodeCache::kSampleEvery;
   module.def("settings", [](nb::handle object) {
     if (!is_jit_callable(object.ptr()))
       throw nb::type_error("expected a function compiled by suture.compile");

@@ -1,7 +1,6 @@
 // status and explain_records: what is known about a compiled callable and the frames it made.
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "bindings/core_module.h"
 #include "cpython/code_object.h"
@@ -10,6 +9,7 @@
 #include "driver/report_guards.h"
 #include "driver/reports.h"
 #include "runtime/compiled_graph.h"
+#include "trace/break_identity.h"
 #include "trace/event.h"
 
 namespace suture {
@@ -122,6 +122,7 @@ nb::dict frame_row(const FrameRecord& record) {
   row["hits"] = counters.hits;
   row["compiles"] = counters.compiles;
   row["recompiles"] = counters.recompiles;
+  row["during_compile"] = counters.during_compile;
   row["compile_ms"] = compile_ms;
   row["time_ms"] = counters.time_ms;
   row["steady_calls"] = counters.steady_calls;
@@ -137,9 +138,8 @@ nb::dict frame_row(const FrameRecord& record) {
 struct FamilyTotals {
   nb::list frames;
   std::set<std::pair<int, int>> graphs;  // frame, newest compile with a graph
-  // file, line, column, reason: as in the model behind explain
-  std::set<std::tuple<std::string, int64_t, int64_t, std::string>> breaks;
-  int64_t recompiles = 0, hits = 0;
+  std::set<BreakIdentity> breaks;
+  int64_t recompiles = 0, hits = 0, during_compile = 0;
 };
 
 void add_family(const FrameRecord& record, FamilyTotals& totals) {
@@ -147,14 +147,13 @@ void add_family(const FrameRecord& record, FamilyTotals& totals) {
   int newest = -1;
   for (const Event& event : record.events) {
     if (event.id == EventId::kGraphCaptured) newest = std::max(newest, event.compile.compile);
-    if (event.id == EventId::kGraphBreak)
-      totals.breaks.emplace(string_field(event, "file"), int_field(event, "line"), int_field(event, "column"),
-                            string_field(event, "reason_id"));
+    if (event.id == EventId::kGraphBreak) totals.breaks.insert(break_identity(event));
   }
   if (newest >= 0) totals.graphs.emplace(record.id, newest);
   if (record.cache) {
     totals.recompiles += record.cache->counters().recompiles;
     totals.hits += record.cache->counters().hits;
+    totals.during_compile += record.cache->counters().during_compile;
   }
   for (const auto& child : record.children) add_family(*child, totals);
 }
@@ -176,6 +175,7 @@ nb::dict status(nb::handle object) {
   result["graph_break_count"] = totals.breaks.size();
   result["recompiles"] = totals.recompiles;
   result["hits"] = totals.hits;
+  result["during_compile"] = totals.during_compile;
   result["guards"] =
       nb::len(entries) ? nb::object(entries[nb::len(entries) - 1]["guards"]) : nb::object(nb::list());
   result["frames"] = totals.frames;

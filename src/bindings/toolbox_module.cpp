@@ -4,10 +4,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <tuple>
 
+#include "base/escaped_text.h"
 #include "toolbox/dump/dump_files.h"
 #include "toolbox/dump/dump_writer.h"
 #include "toolbox/toolbox.h"
@@ -193,7 +195,11 @@ void bind_reports(nb::module_& module) {
       nb::arg("lines"), nb::arg("statuses"), nb::arg("facts"), nb::arg("source_line").none());
   module.def("clinic_text",
              [](nb::object report) { return text(value_or_raise(clinic_text(bytes_of(report)))); });
-  module.def("escape_terminal", [](nb::object plain) { return text(escape_terminal(bytes_of(plain))); });
+  const auto& files = all_dump_files();
+  module.attr("kernel_lines_file") =
+      text(std::string(std::ranges::find(files, "kernel_lines", &DumpFile::id)->name));
+  module.def("escape_terminal", [](nb::object plain) { return text(escaped_text(bytes_of(plain))); });
+  module.def("escape_line", [](nb::object plain) { return text(escaped_line(bytes_of(plain))); });
 }
 
 nb::list tables_list(const std::vector<LineTable>& tables) {

@@ -40,6 +40,8 @@ namespace suture {
 // What names of continuations begin with; "_<offset>_<n>" follows.
 inline constexpr const char* kResumeName = "__resume_at";
 inline constexpr const char* kIterationName = "__iteration_at";
+// What the parameters of a resume function begin with that stand for stack values: names no program has written.
+inline constexpr const char* kStackValueName = "stack_";
 
 // A constant that a continuation needs beyond the original co_consts. Its co_consts is the original's plus
 // these, in order.

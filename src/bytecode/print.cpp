@@ -1,13 +1,15 @@
 // to_text: the listing of a function, one line per instruction.
 #include <fmt/format.h>
 
+#include "base/escaped_text.h"
 #include "bytecode/instruction.h"
 
 namespace suture {
 namespace {
 
 std::string at(const std::vector<std::string>& list, int index) {
-  return index >= 0 && index < static_cast<int>(list.size()) ? list[static_cast<size_t>(index)] : "?";
+  return index >= 0 && index < static_cast<int>(list.size()) ? escaped_line(list[static_cast<size_t>(index)])
+                                                             : "?";
 }
 
 // Jump targets are shown by original offset; instructions that have none are shown by index.
@@ -62,7 +64,7 @@ std::string to_text(const Function& function, int index) {
 }
 
 std::string to_text(const Function& function) {
-  const std::string file = base_name(function.code.filename);
+  const std::string file = escaped_line(base_name(function.code.filename));
   std::string out;
   for (size_t i = 0; i < function.instructions.size(); ++i) {
     const Instruction& instruction = function.instructions[i];

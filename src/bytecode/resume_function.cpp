@@ -45,7 +45,7 @@ Result<ResumeFunction> make_resume_function(const Function& original, int at,
   ContinuationFrame frame(original, name, std::move(keep));
   ResumeFunction out;
   for (bool null : null_stack) {
-    if (!null) frame.add_parameter(fmt::format("stack_{}", out.stack_count++));
+    if (!null) frame.add_parameter(fmt::format("{}{}", kStackValueName, out.stack_count++));
   }
   for (int local : live_locals) {
     frame.add_local_parameter(local,

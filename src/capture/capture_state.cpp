@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "bytecode/continuation.h"
 #include "capture/known_modules.h"
 #include "cpython/code_object.h"
 #include "cpython/discard_error.h"
@@ -451,11 +452,37 @@ PyView CaptureState::python_type(const ValueRef& value) {
   return object ? as_object(Py_TYPE(object)) : plain_python_type(*value);
 }
 
+// Stack values that a resume function was given: their parameters have names that the program knows nothing of.
+SourceId CaptureState::stack_value_of(SourceId source) const {
+  if (source == kNoSource) return kNoSource;
+  while (guards.sources[source].parent != kNoSource) source = guards.sources[source].parent;
+  const Source& root = guards.sources[source];
+  const bool is_one = root.kind == SourceKind::kLocal && root.name.starts_with(kStackValueName) &&
+                      function_name(input.function).starts_with(kResumeName);
+  return is_one ? source : kNoSource;
+}
+
+// "`(...).shape`"
+std::string CaptureState::describe_part(SourceId source, SourceId of) const {
+  std::string text = source_text(source);
+  const std::string& name = guards.sources[of].name;
+  if (const size_t at = text.find(name); at != std::string::npos) text.replace(at, name.size(), "(...)");
+  return "`" + text + "`";
+}
+
 std::string CaptureState::describe(const ValueRef& value) const {
   if (!value) return "an unbound variable";
-  if (value->source != kNoSource) return "`" + source_text(value->source) + "`";
+  const SourceId stack_value = stack_value_of(value->source);
+  if (stack_value != kNoSource && stack_value != value->source)
+    return describe_part(value->source, stack_value);
+  if (value->source != kNoSource && stack_value == kNoSource) return "`" + source_text(value->source) + "`";
   if (auto* constant = as_constant(value)) return "`" + short_repr(constant->object.get(), 60) + "`";
-  if (auto* array = as_array(value)) return "`" + graph.node(array->node).name + "`";
+  if (auto* array = as_array(value))
+    return stack_value == kNoSource ? "`" + graph.node(array->node).name + "`" : "an array";
+  if (stack_value != kNoSource) {
+    PyView object = input.arguments[static_cast<size_t>(guards.sources[stack_value].index)];
+    return "an object of type `" + type_name(reinterpret_cast<PyObject*>(Py_TYPE(object))) + "`";
+  }
   if (auto* function = as_function(value)) {
     return "`" + short_repr(function->function ? function->function.get() : function->code.get(), 60) + "`";
   }

@@ -184,6 +184,8 @@ class CaptureState {
   ValueRef scalar_placeholder(PyView object, SourceId source, DType dtype, ValueClass value_class);
   ValueRef known(PyView object, SourceId source);
   std::string placeholder_name(SourceId source) const;
+  SourceId stack_value_of(SourceId source) const;
+  std::string describe_part(SourceId source, SourceId of) const;
   Captured<Unit> materialize(const ValueRef& value, std::set<const Value*>& done);
   ValueRef placeholder(SourceId source, TensorType type);
 

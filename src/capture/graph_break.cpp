@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "base/escaped_text.h"
+
 namespace suture {
 namespace {
 
@@ -38,6 +40,12 @@ const BreakReasonInfo& info(BreakReason reason) { return kReasons[static_cast<si
 
 std::vector<BreakReasonInfo> all_break_reasons() { return {kReasons.begin(), kReasons.end()}; }
 
+const Break& Break::first_here() const {
+  const Break* first = this;
+  while (first->cause && first->cause->where == first->where) first = first->cause.get();
+  return *first;
+}
+
 std::string Break::title() const { return std::string(info(reason).title); }
 
 std::string Break::explanation() const { return filled(info(reason).explanation, args); }
@@ -55,12 +63,21 @@ std::vector<std::string> Break::hints() const {
 }
 
 std::string Break::message() const {
-  std::string out = fmt::format("Graph break in user code at {}\nGraph Break Reason: {}\nExplanation: {}",
-                                where.place(), title(), explanation());
-  for (const std::string& hint : hints()) out += "\nHint: " + hint;
-  if (cause) out += fmt::format("\n  because of {} at {}", cause->title(), cause->where.place());
+  const Break& first = first_here();
+  std::string out =
+      fmt::format("Graph break in user code at {}\nGraph Break Reason: {}\nExplanation: {}",
+                  escaped_line(first.where.place()), first.title(), escaped_line(first.explanation()));
+  for (const std::string& hint : first.hints()) out += "\nHint: " + escaped_line(hint);
+  if (&first != this) {
+    out += "\nEffect: " + escaped_line(explanation());
+    for (const std::string& hint : hints()) out += "\nHint: " + escaped_line(hint);
+  }
+  if (first.cause)
+    out += fmt::format("\n  because of {} at {}", first.cause->title(),
+                       escaped_line(first.cause->where.place()));
   for (auto caller = stack.rbegin(); caller != stack.rend(); ++caller)
-    out += fmt::format("\n  called from {} in {}", caller->place(), caller->function);
+    out += fmt::format("\n  called from {} in {}", escaped_line(caller->place()),
+                       escaped_line(caller->function));
   return out;
 }
 

@@ -34,6 +34,9 @@ struct Break {
   std::vector<UserSpan> stack;         // inlined callers, outermost first; empty at top level
   std::shared_ptr<const Break> cause;  // SB206, SB403, SB404: the break inside the callee, loop or block
 
+  // The first break at this very place: of a loop that stays in Python because of one in its body, that one. What this break
+  // says beyond it is its effect; both are one break to people, who count causes.
+  const Break& first_here() const;
   std::string title() const;
   std::string explanation() const;
   std::vector<std::string> hints() const;

@@ -15,9 +15,8 @@ Flow SymbolicInterpreter::raise_varargs(const Instruction& instruction) {
 
 // __enter__ and __exit__ are for Python to call: most of what they do is done to be seen by others.
 Flow SymbolicInterpreter::before_with(const Instruction&) {
-  std::string statement = source_line(state_.place());
-  if (statement.empty()) statement = "with " + state_.describe(peek(1));
-  return state_.make_break(BreakReason::kContextManager, {statement});
+  return state_.make_break(BreakReason::kContextManager,
+                           {statement_text(state_.place(), "with " + state_.describe(peek(1)))});
 }
 
 }  // namespace suture

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "capture/source_version.h"
 #include "capture/symbolic_interpreter.h"
 #include "cpython/objects.h"
 
@@ -140,6 +141,7 @@ Outcome inline_call(CaptureState& state, FunctionValue& function, const CallArgu
   SUTURE_CAPTURE_VOID(state.resolve_function(function));
   SUTURE_CAPTURE(decoded, state.decode(function.code.get()));
   const CodeView& code = decoded->function.code;
+  note_source(function.code.get(), code.filename, code.qualname);
   // A generator that is left before its end runs its `finally` and `except GeneratorExit` when it is closed, and
   // capture does not see that moment.
   const bool acts_when_closed = (code.flags & kCodeGenerator) && !decoded->function.exception_regions.empty();

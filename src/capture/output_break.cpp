@@ -6,6 +6,8 @@
 //   instruction unless it cannot change. So a break inside an expression, with NULLs of half-made calls
 //   below, needs nothing special. An instruction inside an exception region is covered by a region of ours
 //   whose handler goes on in a resume function that starts at the user's handler.
+//   A break inside a raise statement takes the rest of the statement along: nothing follows it, and a resume function
+//   that only raises would be a second break with the same cause.
 // Lifetimes
 //   While the instruction runs, an object is alive when a variable of the user's, or the instruction, holds it:
 //   slots that nothing needs are emptied before it, and so are the arguments of a tail call.
@@ -14,6 +16,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/lists.h"
 #include "bytecode/analysis.h"
 #include "capture/output_ends.h"
 #include "cpython/tail_call.h"
@@ -21,11 +24,13 @@
 namespace suture {
 namespace {
 
-// The instructions that run as one: a call with its PRECALL and KW_NAMES, else a single instruction.
+// The instructions that run as one: a call with its PRECALL and KW_NAMES, else a single instruction; and what a raise
+// statement does after it.
 struct Group {
   int begin, end;
   int operands;
   StackUse use;
+  std::vector<int> rest;  // of a raise statement, in the order they run; the last one raises
 };
 
 Group group_at(const Function& function, int at) {
@@ -41,7 +46,56 @@ Group group_at(const Function& function, int at) {
     if (opcode(first - 1) == Opcode::KW_NAMES) --first;
   }
   const StackUse use = stack_use(function, last);
-  return {first, last + 1, use.pops, use};
+  return {first, last + 1, use.pops, use, {}};
+}
+
+bool is_within(const Instruction& part, const Instruction& whole) {
+  if (part.line < whole.line || part.end_line > whole.end_line) return false;
+  const bool has_columns = part.column >= 0 && whole.column >= 0;
+  return !has_columns || ((part.line > whole.line || part.column >= whole.column) &&
+                          (part.end_line < whole.end_line || part.end_column <= whole.end_column));
+}
+
+// The handler of the statement would have to see the new value.
+bool writes_local(Opcode opcode) {
+  return opcode == Opcode::STORE_FAST || opcode == Opcode::DELETE_FAST || opcode == Opcode::STORE_DEREF ||
+         opcode == Opcode::DELETE_DEREF;
+}
+
+// What runs from behind the group up to and including the raise of the statement that the group is a part of; empty when it
+// is a part of none, or may go another way.
+std::vector<int> rest_of_raise(const Function& function, const Group& group) {
+  constexpr size_t kLongestRest = 256;
+  const auto at = [&](int i) -> const Instruction& { return function.instructions[static_cast<size_t>(i)]; };
+  const int count = static_cast<int>(function.instructions.size());
+  const ExceptionRegion* region = function.region_at(group.begin);
+  if (at(group.end - 1).target >= 0 || ends_block(at(group.end - 1).opcode)) return {};
+  std::vector<int> rest;
+  for (int i = group.end; i < count && rest.size() < kLongestRest;) {
+    const Instruction& instruction = at(i);
+    if (function.region_at(i) != region) return {};
+    if (instruction.opcode == Opcode::JUMP_FORWARD) {
+      i = instruction.target;
+      continue;
+    }
+    if (instruction.target >= 0 || (region && writes_local(instruction.opcode))) return {};
+    rest.push_back(i++);
+    if (instruction.opcode == Opcode::RAISE_VARARGS)
+      return is_within(at(group.begin), instruction) ? rest : std::vector<int>();
+    if (ends_block(instruction.opcode)) return {};
+  }
+  return {};
+}
+
+// How many values that were there before a run of instructions takes off the stack.
+int operands_of(const Function& function, const Group& group) {
+  int depth = group.use.pushes - group.use.pops, taken = group.use.pops;
+  for (int i : group.rest) {
+    const StackUse use = stack_use(function, i);
+    taken = std::max(taken, use.pops - depth);
+    depth += use.pushes - use.pops;
+  }
+  return taken;
 }
 
 class BreakEmitter {
@@ -73,6 +127,8 @@ class BreakEmitter {
 
   Status prepare() {
     group_ = group_at(original_, end_.at);
+    group_.rest = rest_of_raise(original_, group_);
+    group_.operands = operands_of(original_, group_);
     SUTURE_TRY(depths, stack_depths(original_));
     if (depths[static_cast<size_t>(group_.begin)] != static_cast<int>(end_.stack.size()))
       return Error::internal("output",
@@ -89,7 +145,8 @@ class BreakEmitter {
 
   // Only calls take a NULL; what merely shuffles one would leave it among the results.
   Status check_operands() const {
-    if (last().opcode == Opcode::CALL || last().opcode == Opcode::CALL_FUNCTION_EX) return ok_status();
+    const bool calls = last().opcode == Opcode::CALL || last().opcode == Opcode::CALL_FUNCTION_EX;
+    if (calls || !group_.rest.empty()) return ok_status();
     for (size_t i = below_; i < end_.stack.size(); ++i) {
       if (writer_.recipe(end_.stack[i]).kind == Recipe::Kind::kNull)
         return Error::unsupported("output",
@@ -99,8 +156,15 @@ class BreakEmitter {
   }
 
   // Locals that the group itself reads or writes live in their own slots.
+  std::vector<int> group_instructions() const {
+    std::vector<int> all;
+    for (int i = group_.begin; i < group_.end; ++i) all.push_back(i);
+    all.insert(all.end(), group_.rest.begin(), group_.rest.end());
+    return all;
+  }
+
   Status touch_locals() {
-    for (int i = group_.begin; i < group_.end; ++i) {
+    for (int i : group_instructions()) {
       const Instruction& instruction = original_.instructions[static_cast<size_t>(i)];
       const OpcodeInfo* info = opcode_info(original_.code.version, instruction.opcode);
       const int local = instruction.arg;
@@ -114,7 +178,7 @@ class BreakEmitter {
 
   void touch_plain(Opcode opcode, int local) {
     writer_.overwrite(local);
-    if (opcode != Opcode::STORE_FAST) restored_.push_back(local);
+    if (opcode != Opcode::STORE_FAST) add_once(restored_, local);
     if (opcode == Opcode::DELETE_FAST)
       locals_after_.erase(local);
     else if (opcode == Opcode::STORE_FAST || locals_before_.count(local))
@@ -124,7 +188,7 @@ class BreakEmitter {
   void touch_cell(Opcode opcode, int local) {
     writer_.overwrite(local);
     writer_.use_as_cell(local);
-    restored_.push_back(local);
+    add_once(restored_, local);
     const auto found = locals_before_.find(local);
     const bool shared =
         opcode == Opcode::LOAD_CLOSURE || (found != locals_before_.end() && found->second.is_cell);
@@ -166,7 +230,7 @@ class BreakEmitter {
       SUTURE_TRY(handler, plan_handler(writer_, continuations_, *region, locals_before_));
       handler_ = std::move(handler);
     }
-    if (!ends_block(last().opcode)) {
+    if (!ends_block(last().opcode) && group_.rest.empty()) {
       SUTURE_TRY(plan, continuations_.plan(group_.end, stack_after(group_.use.pushes), locals_after_));
       next_ = std::move(plan);
     }
@@ -249,8 +313,12 @@ class BreakEmitter {
     code.set_position(last());
     const bool only_jumps = ends_block(last().opcode) && last().target >= 0;
     code.set_region(handler_ ? handler_->region : CodeBuilder::kNoRegion);
-    for (int i = group_.begin; i < group_.end && !only_jumps; ++i) {
+    for (int i : only_jumps ? std::vector<int>() : group_instructions()) {
       const Instruction& instruction = original_.instructions[static_cast<size_t>(i)];
+      if (!group_.rest.empty()) {  // a NULL stays on the stack for the call that takes it
+        code.copy(instruction);
+        continue;
+      }
       if (instruction.opcode == Opcode::PUSH_NULL) continue;
       code.copy(without_null(instruction), instruction.target >= 0 ? jump_label_ : -1);
     }

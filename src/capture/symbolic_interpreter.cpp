@@ -77,8 +77,13 @@ void SymbolicInterpreter::show(CaptureObserver& observer) const {
   const int depth = static_cast<int>(state_.active.size());
   if (observer.wants_lines) observer.line(state_.place(), depth);
   if (!observer.wants_instructions) return;
+  // Names of stack values, too: the instructions beside them have those.
+  const auto shown = [&](const ValueRef& value) {
+    return value->source == kNoSource ? state_.describe(value)
+                                      : "`" + state_.source_text(value->source) + "`";
+  };
   std::vector<std::string> stack;
-  for (const ValueRef& value : frame_.stack) stack.push_back(value ? state_.describe(value) : "NULL");
+  for (const ValueRef& value : frame_.stack) stack.push_back(value ? shown(value) : "NULL");
   observer.instruction(state_.place(), depth, frame_.instruction().offset,
                        to_text(frame_.function(), frame_.ip), std::move(stack));
 }

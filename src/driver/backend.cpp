@@ -97,18 +97,22 @@ std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay,
   if (inputs.size() != capture.input_recipes.size()) return std::make_shared<GraphTimes>();
   const auto pause = phases.pause();
   struct Measuring {
-    bool& flag;
-    explicit Measuring(bool& f) : flag(f) { flag = true; }
-    ~Measuring() { flag = false; }
-  } measuring(compiler.measuring);
+    Measuring() { Compiler::measuring = true; }
+    ~Measuring() { Compiler::measuring = false; }
+  } measuring;
   return measure_graph(compiled_graph, replay, capture.graph, inputs);
 }
 
-// "prog.py:5"
-std::string place_of(const CodeView& code) {
+// "prog.py:5 [0/1]": where the user's function begins, and which compile it is; of a part of the function also where that
+// begins: "prog.py:5 resume:9 [2/0]".
+std::string place_of(const CodeView& code, const FrameRecord* frame, const CompileId& id) {
   const size_t slash = code.filename.rfind('/');
-  return fmt::format("{}:{}", code.filename.substr(slash == std::string::npos ? 0 : slash + 1),
-                     code.first_line);
+  const std::string file = code.filename.substr(slash == std::string::npos ? 0 : slash + 1);
+  const bool part = frame && (frame->kind == FrameKind::kResume || frame->kind == FrameKind::kIteration);
+  const std::string compile = CompileId{id.frame, id.compile, 0}.str();
+  if (!part) return fmt::format("{}:{} [{}]", file, code.first_line, compile);
+  const char* what = frame->kind == FrameKind::kResume ? "resume" : "loop";
+  return fmt::format("{}:{} {}:{} [{}]", file, frame->user_line, what, code.first_line, compile);
 }
 
 void add_debug_info(KernelSource& source, const GeneratedCode& code) {
@@ -140,12 +144,13 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
   if (!code.kernels.empty()) {
     auto compiling = phases.start("compile");
     SUTURE_TRY(toolchain, compiler.toolchain());
-    KernelSource source{.graph_name = capture.graph.name,
-                        .cpp = code.cpp,
-                        .fast_math = ctx.frame.numerics == "fast",
-                        .line_table = code.line_table,
-                        .function = capture.function.code.qualname,
-                        .place = place_of(capture.function.code)};
+    KernelSource source{
+        .graph_name = capture.graph.name,
+        .cpp = code.cpp,
+        .fast_math = ctx.frame.numerics == "fast",
+        .line_table = code.line_table,
+        .function = capture.function.code.qualname,
+        .place = place_of(capture.function.code, compiler.record(ctx.id.frame).get(), ctx.id)};
     for (const KernelInfo& kernel : code.kernels) source.symbols.push_back(kernel.name);
     if (ctx.options.flag("debug_info")) add_debug_info(source, code);
     SUTURE_TRY(library, toolchain->compile(source));
@@ -163,9 +168,8 @@ Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef re
   // A frame that ends with its graph has nothing to lose: the function itself is the most exact replay.
   const bool whole_frame = capture.needs_rerun || capture.end.kind == FrameEnd::Kind::kReturn;
   native.again = whole_frame ? RunAgain::kFrame : RunAgain::kGraph;
-  native.on_replay = [report = replay_reporter(ctx, capture.graph.name), &measuring = compiler.measuring](
-                         uint32_t status, int flags) {
-    if (!measuring) report(status, flags);
+  native.on_replay = [report = replay_reporter(ctx, capture.graph.name)](uint32_t status, int flags) {
+    if (!Compiler::measuring) report(status, flags);
   };
   SUTURE_TRY(compiled, make_compiled_graph(std::move(native), capture.graph.name));
   auto times = measured(compiled.get(), replay.get(), capture, input, compiler, phases);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/hash.h"
+#include "capture/source_version.h"
 #include "cpython/code_object.h"
 #include "cpython/jit_callable.h"
 #include "cpython/objects.h"
@@ -19,11 +20,11 @@ namespace {
 
 // What explain and suture.dump need of every compile, beside what is reported unwritten; the bulky per-pass events are left
 // to listeners who asked for them.
-constexpr EventId kRecorded[] = {EventId::kFrameStart,     EventId::kGraphCaptured, EventId::kGraphBreak,
-                                 EventId::kFrameSkipped,   EventId::kGuardsBuilt,   EventId::kRecompile,
-                                 EventId::kRecompileLimit, EventId::kDynamic,       EventId::kKernelSource,
-                                 EventId::kKernelCompiled, EventId::kFrameDone,     EventId::kInternalError,
-                                 EventId::kReplay,         EventId::kOutputBytecode};
+constexpr EventId kRecorded[] = {
+    EventId::kFrameStart,   EventId::kGraphCaptured,  EventId::kGraphBreak,        EventId::kFrameSkipped,
+    EventId::kGuardsBuilt,  EventId::kRecompile,      EventId::kRecompileLimit,    EventId::kDynamic,
+    EventId::kKernelSource, EventId::kKernelCompiled, EventId::kFrameDone,         EventId::kInternalError,
+    EventId::kReplay,       EventId::kOutputBytecode, EventId::kCallsDuringCompile};
 
 uint64_t recorded_mask() {
   uint64_t mask = 0;
@@ -140,6 +141,7 @@ Result<PyRef> Compiler::compile_child(PyView function, FrameKind kind, FrameReco
   frame->kind = kind;
   frame->options = parent.options;
   frame->dynamic.mode = parent.options.dynamic;
+  frame->user_line = parent.user_line;
   frame->root = parent.root.expired() ? parent.weak_from_this() : parent.root;
   parent.children.push_back(frame);
   SUTURE_TRY(callable, make_callable(function, std::move(frame)));
@@ -169,6 +171,9 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
     frame->function = function_qualname(function);
     frame->file = code->filename;
     frame->line = code->first_line;
+    const bool whole = frame->kind == FrameKind::kFunction || frame->kind == FrameKind::kCallee;
+    if (whole) frame->user_line = frame->line;
+    if (whole) note_source(function_code(function), code->filename, code->qualname);
   }
   std::erase_if(records_, [](const auto& entry) { return entry.second.expired(); });
   records_[frame->id] = frame;
@@ -182,6 +187,9 @@ Result<PyRef> Compiler::make_callable(PyView function, std::shared_ptr<FrameReco
   cache->profile_when(&profiling);
   cache->sample_calls_with(
       [this, record = frame.get()](const CallSample& sample) { report_sample(*record, sample); });
+  cache->tell_calls_during_compile([this, record = frame.get()](const CallsDuringCompile& calls) {
+    report_calls_during_compile(*record, calls);
+  });
   cache->watch_calls_by(&call_watch);
   cache->disable_when(&disabled);
   cache->count_compiles_in(&compiles_);
@@ -204,6 +212,23 @@ void Compiler::report_sample(const FrameRecord& frame, const CallSample& sample)
   if (auto hint = page_fault_hint(frame, sample))
     report_unwritten(id, {EventId::kPerfHint},
                      [event = perf_hint_event(id, *hint)] { return std::vector<Event>{event}; });
+}
+
+void Compiler::report_calls_during_compile(const FrameRecord& frame, const CallsDuringCompile& calls) {
+  if (!trace.wants(EventId::kCallsDuringCompile)) return;
+  const std::string by_thread = "another thread was compiling the function",
+                    by_compile =
+                        "the function was called by what its own compile calls (a listener or a backend)";
+  const std::string reason = calls.nested == 0             ? by_thread
+                             : calls.nested == calls.calls ? by_compile
+                                                           : by_thread + "; or " + by_compile;
+  trace.emit(Event(EventId::kCallsDuringCompile, {frame.id, std::max(frame.compiles - 1, 0), 0})
+                 .set("function", frame.function)
+                 .set("file", frame.file)
+                 .set("line", int64_t{frame.line})
+                 .set("calls", calls.calls)
+                 .set("nested", calls.nested)
+                 .set("reason", reason));
 }
 
 void Compiler::announce_reset(PyView callable) {

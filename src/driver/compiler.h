@@ -87,8 +87,9 @@ class Compiler {
   BindingHooks hooks;
   int numpy_minor = 3;
   bool profiling = false;  // caches add up call times and sample calls, graphs are measured (perf_hints.h)
-  bool measuring = false;  // a measured run is under way: its replays are nobody's news
-  bool disabled = false;   // option `disable`: every call runs in the interpreter
+  // A measured run is under way in this thread: its replays are nobody's news.
+  inline static thread_local bool measuring = false;
+  bool disabled = false;                  // option `disable`: every call runs in the interpreter
   std::shared_ptr<CallWatch> call_watch;  // null: nobody watches
 
  private:
@@ -97,6 +98,7 @@ class Compiler {
   void announce_reset(PyView callable);
   void forget(CodeCache& cache);
   void report_sample(const FrameRecord& frame, const CallSample& sample);
+  void report_calls_during_compile(const FrameRecord& frame, const CallsDuringCompile& calls);
 
   int next_frame_ = 0;
   int64_t compiles_ = 0;  // of all caches

@@ -27,6 +27,7 @@ struct FrameRecord : std::enable_shared_from_this<FrameRecord> {
   FrameKind kind = FrameKind::kFunction;
   std::string function, file;  // of the code object
   int line = 0;
+  int user_line = 0;                 // first line of the user's function that this is, or is a part of
   const CodeCache* cache = nullptr;  // null once the callable is gone
   FrameOptions options;
   DynamicPlan dynamic;  // grows: a size that varied once stays symbolic

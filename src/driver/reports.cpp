@@ -193,28 +193,45 @@ std::vector<std::string> caller_lines(const Break& reason) {
   return out;
 }
 
-Event break_event(const CompileContext& ctx, const Break& reason, const ContinuationFrames& continuations) {
-  const Break* cause = reason.cause.get();
+// The break that the first one at the place is a consequence of, elsewhere; null when there is none.
+const Break* cause_elsewhere(const Break& first) {
+  const Break* cause = first.cause.get();
   while (cause && cause->cause) cause = cause->cause.get();
-  Event event(EventId::kGraphBreak, ctx.id);
-  with_reason(event, reason.reason)
-      .set("reason", reason.title())
-      .set("explanation", reason.explanation())
-      .set("hints", reason.hints())
-      .set("function", reason.where.function)
-      .set("file", reason.where.file)
-      .set("line", int64_t{reason.where.line})
-      .set("column", int64_t{reason.where.column})
-      .set("end_column", int64_t{reason.where.end_line == reason.where.line ? reason.where.end_column : -1})
-      .set("source", raw_source_line(reason.where))
-      .set("cause_id", std::string(cause ? info(cause->reason).code : ""))
+  return cause;
+}
+
+void set_cause(Event& event, const Break* cause) {
+  event.set("cause_id", std::string(cause ? info(cause->reason).code : ""))
       .set("cause_file", cause ? cause->where.file : "")
       .set("cause_line", int64_t{cause ? cause->where.line : 0})
       .set("cause_function", cause ? cause->where.function : "")
       .set("cause_source", cause ? source_line(cause->where) : "")
       .set("cause_stack", cause ? callers(*cause) : std::vector<std::string>())
-      .set("cause_stack_sources", cause ? caller_lines(*cause) : std::vector<std::string>())
-      .set("stack", callers(reason))
+      .set("cause_stack_sources", cause ? caller_lines(*cause) : std::vector<std::string>());
+}
+
+void set_effect(Event& event, const Break* effect) {
+  event.set("effect_id", std::string(effect ? info(effect->reason).code : ""))
+      .set("effect", effect ? effect->explanation() : "")
+      .set("effect_hints", effect ? effect->hints() : std::vector<std::string>());
+}
+
+Event break_event(const CompileContext& ctx, const Break& reason, const ContinuationFrames& continuations) {
+  const Break& first = reason.first_here();
+  Event event(EventId::kGraphBreak, ctx.id);
+  with_reason(event, first.reason)
+      .set("reason", first.title())
+      .set("explanation", first.explanation())
+      .set("hints", first.hints())
+      .set("function", first.where.function)
+      .set("file", first.where.file)
+      .set("line", int64_t{first.where.line})
+      .set("column", int64_t{first.where.column})
+      .set("end_column", int64_t{first.where.end_line == first.where.line ? first.where.end_column : -1})
+      .set("source", raw_source_line(first.where));
+  set_effect(event, &first == &reason ? nullptr : &reason);
+  set_cause(event, cause_elsewhere(first));
+  event.set("stack", callers(reason))
       .set("stack_sources", caller_lines(reason))
       .set("resume", fmt::format("{}", fmt::join(continuations.names, ", ")))
       .set("resume_frames", continuations.frames);

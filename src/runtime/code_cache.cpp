@@ -2,6 +2,7 @@
 #include "runtime/code_cache.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -202,7 +203,7 @@ PyObject* CodeCache::dispatch(const FrameInput& input, Running& running) {
     if (++entry->hits % kSampleEvery == 0) return run_sampled(*entry, input, running);
     return run(*entry, input, running);
   }
-  if (skip_reason_ || compiling_) return run_eagerly(input);
+  if (skip_reason_ || is_being_compiled()) return run_eagerly(input);
   return compile_and_run(input, running);
 }
 
@@ -235,17 +236,61 @@ PyObject* CodeCache::run_sampled(CacheEntry& entry, const FrameInput& input, Run
   return result;
 }
 
+namespace {
+
+// A number that no other thread of this process had, nor one of its parent: pthread_self is given out again.
+uint64_t thread_serial() {
+  static uint64_t last = 0;  // under the interpreter lock
+  static thread_local const uint64_t serial = ++last;
+  return serial;
+}
+
+}  // namespace
+
+class CodeCache::Compiling {
+ public:
+  explicit Compiling(CodeCache& cache) : cache_(cache) {
+    cache_.compile_under_way_ = {thread_serial(), getpid(), {}};
+  }
+  ~Compiling() {
+    stop_if_interpreter_is_gone();
+    auto& under_way = cache_.compile_under_way_;
+    if (!under_way || under_way->thread != thread_serial()) return;  // another one's, in a child
+    const CallsDuringCompile calls = under_way->calls;
+    under_way.reset();
+    if (calls.calls == 0 || !cache_.tell_during_compile_) return;
+    try {
+      cache_.tell_during_compile_(calls);
+    } catch (const std::exception&) {  // out of memory: a record less
+    }
+  }
+  Compiling(const Compiling&) = delete;
+  Compiling& operator=(const Compiling&) = delete;
+
+ private:
+  CodeCache& cache_;
+};
+
+// For a call that no entry accepts; counts it.
+bool CodeCache::is_being_compiled() {
+  if (!compile_under_way_) return false;
+  const bool nested = compile_under_way_->thread == thread_serial();
+  if (!nested && compile_under_way_->process != getpid()) {
+    compile_under_way_.reset();
+    return false;
+  }
+  ++compile_under_way_->calls.calls;
+  compile_under_way_->calls.nested += nested;
+  ++counters_.during_compile;
+  return true;
+}
+
 PyObject* CodeCache::compile_and_run(const FrameInput& input, Running& running) {
-  struct Flag {
-    bool& value;
-    explicit Flag(bool& flag) : value(flag) { value = true; }
-    ~Flag() { value = false; }
-  };
   running.compiled = true;
   if (compiles_anywhere_) ++*compiles_anywhere_;
   const PyRef code = code_;
   Result<CompileOutcome> outcome = [&] {
-    Flag flag(compiling_);
+    const Compiling compiling(*this);
     return compile_(*this, input);
   }();
   if (!outcome.ok()) {

@@ -4,12 +4,14 @@
 //   guards of each entry, last hit first -> hit: run the entry
 //                                        -> none: compile through the CompileFn that the driver installed
 //   At every kSampleEvery-th hit of an entry its guards are timed once, by a walk of its own.
-//   While a compile is running, and after a skip, a call that no entry accepts runs the function itself. A
-//   function whose
-//   __code__ was replaced starts anew.
+//   While a compile is running, and after a skip, a call that no entry accepts runs the function itself; those
+//   of the first kind are counted and told of when the compile ends. A function whose __code__ was replaced starts anew.
 // Invariants
 //   - Entries are immutable, but for what they count, and stay alive while any call is running, also when reset() drops them
 //     meanwhile.
+//   - A compile belongs to a thread. A child made by fork has one of its parent's threads only: a compile of another one
+//     will never end there, so it counts as not begun. (Locks below hold no such surprise: a compile keeps the interpreter lock
+//     but for Python code that it calls, and holds none of its own there.)
 //   - A Python exception leaves as it came; any other error of ours ends in a call of the function itself.
 #pragma once
 
@@ -58,8 +60,15 @@ struct CacheEntry {
   ValuePlan value_plan;  // found when the entry is installed
 };
 
+// Calls that ran in the interpreter because the function was being compiled.
+struct CallsDuringCompile {
+  int64_t calls = 0;
+  int64_t nested = 0;  // of them made by what the compile calls: a listener, a backend
+};
+
 struct FrameCounters {
   int64_t calls = 0, hits = 0, compiles = 0, recompiles = 0;
+  int64_t during_compile = 0;  // see CallsDuringCompile
   // Inclusive time of calls, kept only while profiling is on (CodeCache::profile): calls that compiled
   // something, and others.
   double first_ms = 0, time_ms = 0;
@@ -99,6 +108,10 @@ class CodeCache : public FrameState {
   void disable_when(const bool* on) { disabled_ = on; }
   // While profiling is on, a few calls after each compile are counted.
   void sample_calls_with(OnCallSample on_sample) { on_sample_ = std::move(on_sample); }
+  // Told when a compile ends during which there were such calls.
+  void tell_calls_during_compile(std::function<void(const CallsDuringCompile&)> tell) {
+    tell_during_compile_ = std::move(tell);
+  }
   // What the owner of the compile function holds, for the cycle collector.
   void traverse_also(std::function<int(visitproc, void*)> visit) { traverse_also_ = std::move(visit); }
   // Counts compiles of all caches that share it, so that a call knows whether anything was compiled during
@@ -107,6 +120,8 @@ class CodeCache : public FrameState {
 
  private:
   class Running;
+  class Compiling;
+  bool is_being_compiled();
   void count_steady(double ms, int64_t faults);
   PyObject* run_call(PyView function, std::span<PyObject* const> bound);
   PyObject* watched_call(std::shared_ptr<CallWatch> watch, PyView function, std::span<PyObject* const> bound);
@@ -140,7 +155,13 @@ class CodeCache : public FrameState {
   std::optional<std::string> skip_reason_;
   PyRef code_;  // the code object that the entries were compiled from
   int running_ = 0;
-  bool compiling_ = false;
+  std::function<void(const CallsDuringCompile&)> tell_during_compile_;
+  struct UnderWay {
+    uint64_t thread = 0;
+    int process = 0;
+    CallsDuringCompile calls;
+  };
+  std::optional<UnderWay> compile_under_way_;
 };
 
 // Of a compiled function (is_jit_callable): every callable is made with a cache as its state.

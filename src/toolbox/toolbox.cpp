@@ -14,7 +14,7 @@ Result<std::string> explain_json(const std::vector<std::string>& lines, std::str
 Result<std::string> explain_text(const std::vector<std::string>& lines, std::string_view status,
                                  const SourceLine& source_line) {
   SUTURE_TRY(statuses, parse_statuses(status));
-  return explanation_text(Explanation(lines, std::move(statuses), source_line));
+  return explanation_text(Explanation(lines, std::move(statuses), source_line, Names::kForLines));
 }
 
 Result<std::string> clinic_json(const std::vector<std::string>& lines, std::string_view statuses,

@@ -53,13 +53,22 @@ class CachingToolchain : public Toolchain {
   ProfileFile* profile_;  // null: profilers are not told
 };
 
-// What profilers show: one line, the user's function first.
+// Of the kernel's file, without its ending. Of the table too: two programs may give the same text, made from lines of
+// different files.
+std::string file_stem(const KernelSource& source) {
+  const std::string digest = to_hex(sha256(source.cpp + source.line_table)).substr(0, 16);
+  return fmt::format("{}_{}", safe_file_stem(source.graph_name), digest);
+}
+
+// What profilers show: one line, the user's function first. What tells names apart is at the end, so the front is cut.
 std::string profile_name(const KernelSource& source, const std::string& symbol) {
-  constexpr size_t kLongest = 400;
-  std::string name = fmt::format("{}@{} {}", source.function, source.place, symbol);
+  constexpr size_t kLongest = 200;
+  std::string name =
+      fmt::format("{}@{} {} {}{}", source.function.substr(0, kLongest), source.place.substr(0, kLongest),
+                  symbol.substr(0, kLongest), file_stem(source), source.fast_math ? " fast" : "");
   for (char& c : name)
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  return name.substr(0, kLongest);
+  return name;
 }
 
 std::vector<NamedCode> named_code(const KernelLibrary& library, const KernelSource& source) {
@@ -153,9 +162,7 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
 void CachingToolchain::write_sources(const KernelSource& source, KernelCache& cache,
                                      KernelLibrary& library) const {
   if (!cache.enabled()) return;
-  // Of the table too: two programs may give the same text, made from lines of different files.
-  const std::string digest = to_hex(sha256(source.cpp + source.line_table)).substr(0, 16);
-  const std::string stem = fmt::format("{}_{}", safe_file_stem(source.graph_name), digest);
+  const std::string stem = file_stem(source);
   library.source_path = cache.write_source(stem + ".cpp", source.cpp);
   if (!source.line_table.empty()) cache.write_source(stem + kKernelLinesSuffix, source.line_table);
   // What the kernel is written in lies beside it, for people who read or compile it by hand.

@@ -22,7 +22,8 @@
 
 namespace suture {
 
-// A function under the name that profilers show: "smooth@prog.py:5 cpp_fused_add_0".
+// A function under the name that profilers show: "smooth@prog.py:5 [0/1] cpp_fused_add_0 smooth_0123456789abcdef", with the
+// compile and, last, the kernel's file. No two live kernels of a process have one name.
 struct NamedCode {
   std::string name;
   CodeRange range;

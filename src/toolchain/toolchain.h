@@ -55,7 +55,7 @@ struct KernelSource {
   // For debuggers and profilers: the machine code gets line tables that name these lines, ascending by `line`.
   bool debug_info = false;
   std::string function;  // of the user, which debuggers and profilers show
-  std::string place;     // of the function, "prog.py:5", for profilers; decides nothing about the code
+  std::string place;     // of the function, "prog.py:5 [0/1]", for profilers; decides nothing about the code
   std::vector<UserLine> user_lines;
 };
 

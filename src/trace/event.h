@@ -30,7 +30,7 @@ struct EventInfo {
 };
 struct EventFieldInfo {
   EventId event;
-  std::string_view name, type, doc;  // type: str | int | float | bool | list | dict
+  std::string_view name, type, doc;  // type: str | text | int | float | bool | list | dict
 };
 constexpr uint64_t event_bit(EventId id) { return uint64_t{1} << static_cast<int>(id); }
 const EventInfo& info(EventId id);

@@ -32,7 +32,7 @@ uint64_t TraceFile::events(bool with_assembly) {
 void TraceFile::write(const Event& event) {
   if (broken_) return;
   if ((file_ < 0 || pid_ != getpid()) && !open()) return;
-  append(to_json_line(event));
+  if (append(to_json_line(event))) ++events_;
 }
 
 bool TraceFile::open() {
@@ -41,7 +41,10 @@ bool TraceFile::open() {
   if (const int error = make_directories(directory_)) return give_up(directory_, error), false;
   path_ = directory_ + "/" + file_name(pid_);
   file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  events_ = 0;
   if (file_ < 0) return give_up(path_, errno), false;
+  bytes_ =
+      lseek(file_, 0, SEEK_END);  // a trace that was stopped and started within a second goes on in its file
   JsonWriter json;
   json.begin_object().field("schema", kEventSchemaVersion);
   for (const auto& [name, value] : facts_) json.field(name, value);
@@ -52,14 +55,24 @@ bool TraceFile::open() {
 
 bool TraceFile::append(std::string line) {
   line += '\n';
-  if (const int error = write_all(file_, line)) return give_up(path_, error), false;
+  if (const int error = write_all(file_, line)) {
+    if (ftruncate(file_, bytes_) != 0) errno = error;  // readers pass over half a line
+    return give_up(path_, error), false;
+  }
+  bytes_ += static_cast<int64_t>(line.size());
   return true;
+}
+
+std::string TraceFile::consequence() const {
+  if (events_ == 0) return "events are not traced";
+  return "the trace ends here: the file holds the first " + std::to_string(events_) +
+         (events_ == 1 ? " event" : " events") + " of this process, and nothing of what follows";
 }
 
 void TraceFile::give_up(const std::string& what, int error) {
   broken_ = true;
   close();
-  on_trouble_(what + ": " + std::strerror(error));
+  on_trouble_(what + ": " + std::strerror(error) + "; " + consequence());
 }
 
 void TraceFile::close() {

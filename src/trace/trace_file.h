@@ -6,7 +6,8 @@
 //   event; a child made by fork makes its own at its first one. The first line of a file describes it:
 //     {"schema": 1, "suture": "...", "python": "...", "numpy": "...", "pid": 4711, "time": 1700000000.25}
 // Invariants
-//   - Trouble (no space, no permission) is told once through `on_trouble`, and nothing more is written.
+//   - Trouble (no space, no permission) is told once through `on_trouble`, with what it means for the trace, and nothing more is
+//     written. What was begun when the space ended is taken back: the file ends with a whole line.
 //   - The directory is made private; a name that exists as a link is not followed.
 //   - As for every listener: calls come one at a time.
 #pragma once
@@ -39,6 +40,7 @@ class TraceFile {
  private:
   bool open();
   bool append(std::string line);
+  std::string consequence() const;
   void give_up(const std::string& what, int error);
   void close();
 
@@ -47,6 +49,7 @@ class TraceFile {
   std::function<void(const std::string&)> on_trouble_;
   int file_ = -1;
   int pid_ = 0;
+  int64_t events_ = 0, bytes_ = 0;  // in the file, all of them whole
   bool broken_ = false;
 };
 

@@ -83,7 +83,7 @@ def test_break_has_its_reason_line_and_hint(path, capsys):
     finally:
         _core.unsubscribe(token)
     records = [json.loads(line)["fields"] for line in events]
-    matching = [r for r in records if r.get("reason_id", "SB505") == program["REASON"]]
+    matching = [r for r in records if program["REASON"] in (r.get("reason_id", "SB505"), r.get("effect_id"))]
     assert matching, f"{program['REASON']} expected, got {[r.get('reason_id') for r in records]}"
     if program["REASON"] != "SB505":
         assert all(r["hints"] and all(r["hints"]) and r["explanation"] and r["reason"] for r in matching)
@@ -114,7 +114,8 @@ def test_the_fix_compiles_without_the_break_and_computes_the_same(path, capsys):
             assert capsys.readouterr().out == printed
     finally:
         _core.unsubscribe(token)
-    reasons = [json.loads(line)["fields"]["reason_id"] for line in events]
+    fields = [json.loads(line)["fields"] for line in events]
+    reasons = [r["reason_id"] for r in fields] + [r.get("effect_id") for r in fields]
     assert program["REASON"] not in reasons
     frames = sum(frame["compiles"] for frame in _core.status(compiled)["frames"])
     assert frames == program.get("FIXED_FRAMES", 1), reasons

@@ -2,10 +2,14 @@
 
 import datetime
 import json
+import os
+import signal
+import time
 
 import numpy as np
 import pytest
 
+from suture.cli import _accuracy
 from suture.cli._call_record import (
     ArgumentReader,
     ArgumentWriter,
@@ -101,3 +105,98 @@ def test_containers_keep_their_types_and_what_is_the_same_object_stays_one(tmp_p
 def test_what_cannot_be_copied_is_named(arguments, what, tmp_path):
     with pytest.raises(CannotCopy, match=what):
         copied(arguments, tmp_path)
+
+
+def test_many_arguments_are_written_in_linear_time(tmp_path):
+    def seconds(count: int) -> float:
+        arrays = [np.full(1, float(i % 7)) for i in range(count)]
+        writer = ArgumentWriter(ArrayStore(tmp_path, 1 << 20))
+        start = time.perf_counter()
+        tree = writer.write([arrays, [[i] for i in range(count)], list(arrays)])
+        taken = time.perf_counter() - start
+        assert tree[1][2][1] == [["same", 2 + i] for i in range(count)]
+        return taken
+
+    seconds(100)
+    few, many = min(seconds(1_000) for _ in range(3)), seconds(10_000)
+    assert many < 40 * few, "ten times as many; quadratic would be a hundred times as long"
+
+
+@pytest.mark.parametrize(
+    ("make", "shares"),
+    [
+        (lambda x: [x[:5], x[5:]], False),
+        (lambda x: [x[5:], x[:5]], False),
+        (lambda x: [x[:6], x[5:]], True),
+        (lambda x: [x[5:], x[:6]], True),
+        (lambda x: [x[::-1][:4], x[6:8]], True),
+        (lambda x: [x[::-1][:4], x[4:6]], False),
+        (lambda x: [x[:2], x[8:], x[2:8]], False),
+        (lambda x: [x[:2], x[8:], x[1:9]], True),
+        (lambda x: [x[2:4], x], True),
+        (lambda x: [x, x[2:4], x], True),
+        (lambda x: [x[:0], x, x[3:3]], False),
+        (lambda x: [np.lib.stride_tricks.as_strided(x[2:], (3, 3), (8, 8)), x[:2], x[7:]], False),
+        (lambda x: [np.broadcast_to(x[2:3], (5,)), x[3:], x[:2]], False),
+    ],
+)
+def test_shared_memory_is_what_numpy_says(make, shares, tmp_path):
+    arrays = make(np.arange(10.0))
+    pairs = [(a, b) for i, a in enumerate(arrays) for b in arrays[:i] if a is not b]
+    assert any(np.may_share_memory(a, b) for a, b in pairs) is shares
+    writer = ArgumentWriter(ArrayStore(tmp_path, 10_000))
+    if shares:
+        with pytest.raises(CannotCopy, match="share memory"):
+            writer.write(arrays)
+    else:
+        assert writer.write(arrays)[0] == "list"
+
+
+# --- calls repeated in a child --------------------------------------------------------------------------------------------
+
+
+def test_what_a_child_gives_comes_back_whole():
+    found = {"text": "x" * 300_000}  # more than a pipe holds
+    assert _accuracy._in_child(lambda: found) == found
+
+
+def test_a_child_that_dies_or_raises_gives_nothing():
+    for work in (lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: 1 // 0):
+        with pytest.raises(CannotCopy, match="could not be repeated"):
+            _accuracy._in_child(work)
+
+
+@pytest.mark.parametrize("trickles", [True, False])
+def test_a_child_has_a_deadline_for_all_that_it_writes(trickles, monkeypatch):
+    ends: list[tuple[int, int]] = []
+    pipe = os.pipe
+
+    def noted() -> tuple[int, int]:
+        ends.append(pipe())
+        return ends[-1]
+
+    def work() -> None:
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            if trickles:
+                os.write(ends[0][1], b"x")
+            time.sleep(0.05)
+
+    monkeypatch.setattr(os, "pipe", noted)
+    monkeypatch.setattr(_accuracy, "REPEAT_SECONDS", 1)
+    start = time.monotonic()
+    with pytest.raises(CannotCopy, match="it takes more than 1 s"):
+        _accuracy._in_child(work)
+    assert time.monotonic() - start < 20
+
+
+def test_a_process_that_the_call_leaves_behind_is_not_waited_for():
+    def work():
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        return {"done": True}
+
+    start = time.monotonic()
+    assert _accuracy._in_child(work) == {"done": True}
+    assert time.monotonic() - start < 20

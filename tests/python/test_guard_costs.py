@@ -11,7 +11,7 @@ import suture
 from suture import _core, testing
 from tests.support.oracle import frames_compiled
 
-SAMPLE_EVERY = 1024  # CodeCache::kSampleEvery
+SAMPLE_EVERY = _core.guard_sample_every
 
 
 class Box:

@@ -138,12 +138,22 @@ def broken_backend(graph, example_inputs):
     raise RuntimeError("no")
 
 
+def called_by_its_backend() -> dict[str, Any]:
+    def backend(graph, example_inputs):
+        compiled(*example_inputs)
+        return graph.forward()
+
+    compiled = suture.compile(overflowing, backend=backend)
+    compiled(np.ones(3))
+    return suture.explain(compiled).to_dict()
+
+
 def internal_error() -> str:
     """As an event line: no program causes one."""
     fields = {
         field: "text"
         for event, field, kind, _ in _core.event_field_table()
-        if event == "internal_error" and kind == "str"
+        if event == "internal_error" and kind in ("str", "text")
     }
     assert fields
     return json.dumps(
@@ -165,6 +175,7 @@ def explanations() -> dict[str, dict[str, Any]]:
         "symbols": explained(branchy, sizes[0], dynamic=True),
         "replay": replayed,
         "backend": explained(branchy, sizes[0], backend=broken_backend),
+        "during compile": called_by_its_backend(),
         "hint": explained(differences, (np.linspace(0, 1, 10_000),)),
         "internal error": suture.Explanation([internal_error()], None).to_dict(),
     }

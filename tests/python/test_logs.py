@@ -315,9 +315,9 @@ def _raises(x):
 BREAKS = {
     _nothing: [],
     _break_first: ["_break_first:1 SB203"],
-    _break_in_loop: ["_break_in_loop:2 SB203", "_break_in_loop:2 SB403"],  # in the loop; the loop for it
+    _break_in_loop: ["_break_in_loop:2 SB203"],  # and what it does to the loop is an effect of it
     _nested: ["_inner:2 SB203", "_middle:1 SB206", "_nested:1 SB206"],
-    _raises: ["_raises:2 SB101", "_raises:3 SB405", "_raises:3 SB405"],  # making the exception; raising it
+    _raises: ["_raises:2 SB101", "_raises:3 SB405"],  # making the exception and raising it are one
 }
 
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import suture
 from suture import _core, _toolbox
@@ -191,8 +192,22 @@ def test_a_full_disk_is_one_warning(run_python, write_program, tmp_path):
     assert done.returncode == 0 and done.stdout == "[1.]\n[2.]\n[3.]\n"
     assert done.stderr.count("RuntimeWarning") == 1 and "File too large" in done.stderr
     (file,) = (tmp_path / "traces").glob("*.jsonl")
-    for line in file.read_text().split("\n")[:-1]:
-        json.loads(line)
+    text = file.read_text()
+    events = [json.loads(line) for line in text.splitlines()][1:]
+    assert text.endswith("}\n") and len(events) > 1, "what does not fit any more is not begun"
+    assert f"the trace ends here: the file holds the first {len(events)} events of this process" in done.stderr
+
+
+def test_a_disk_that_is_full_from_the_start_is_said_to_give_no_trace(run_python, write_program, tmp_path):
+    program = write_program(
+        "import resource, signal, numpy as np, suture\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "f = suture.compile(lambda x: x + 1); f(np.ones(1)); print(f.status()['graph_count'])\n"
+    )
+    done = run_python(str(program), SUTURE_TRACE=str(tmp_path / "traces"), SUTURE_CACHE_DIR="off")
+    assert done.returncode == 0 and done.stdout == "1\n"
+    assert "File too large; events are not traced" in done.stderr and done.stderr.count("RuntimeWarning") == 1
 
 
 EVERYTHING = (
@@ -254,6 +269,98 @@ def test_diff_of_graphs_is_not_moved_by_a_compile_that_was_inserted(run_python, 
     assert graphs("before", "after") == [("graph", "new", "its first compile")]
     assert graphs("after", "before") == [("graph", "gone", "its first compile")]
     assert graphs("after", "after") == []
+
+
+MOVED = """
+import numpy as np, suture
+
+def inner(x):
+    y = np.tanh(x)
+    print(end="")
+    return y * 2
+
+def f(x):
+    y = np.sin(x) + 1
+    if y.sum() > 0:
+        y = y * 3
+    for _ in range(2):
+        y = y - 1
+        print(end="")
+    return inner(y)
+
+compiled = suture.compile(f, dynamic=False)
+compiled(np.ones(3)); compiled(np.ones(4))
+assert compiled.status()["graph_count"] >= 4
+"""
+
+
+@pytest.fixture
+def changes(run_python, tmp_path):
+    """changes((path, text), (path, text)): what `logs --diff` says of two runs, without times."""
+
+    def compare(*runs: tuple[str, str]) -> list[tuple[str, str, str]]:
+        traces = []
+        for number, (path, text) in enumerate(runs):
+            program = tmp_path / path
+            program.parent.mkdir(parents=True, exist_ok=True)
+            program.write_text(text)
+            traces.append(str(tmp_path / f"trace{number}"))
+            done = run_python(str(program), SUTURE_TRACE=traces[-1])
+            assert done.returncode == 0, done.stderr
+        done = run_python("-m", "suture", "logs", "--json", "--diff", *traces)
+        found = json.loads(done.stdout)["changes"]
+        return [(c["what"], c["change"], c["function"]) for c in found if c["what"] != "phase"]
+
+    return compare
+
+
+def test_diff_of_a_program_whose_lines_moved_is_empty(changes):
+    moved = "# a line\n" * 3 + MOVED.replace("def f", "\n\ndef f").replace(
+        "y = np.sin(x) + 1", "y = (np.sin(x)\n         + 1)"
+    )
+    assert changes(("prog.py", MOVED), ("prog.py", moved)) == []
+
+
+@pytest.mark.parametrize("place", ["elsewhere/prog.py", "checkout/src/prog.py"])
+def test_diff_of_a_program_in_another_directory_is_empty(changes, place):
+    assert changes(("here/src/prog.py", MOVED), (place, "# moved\n" + MOVED)) == []
+
+
+def test_diff_of_a_copy_names_what_was_changed_in_it(changes):
+    changed = MOVED.replace("np.tanh(x)", "np.tanh(x) + x")
+    assert set(changes(("a/prog.py", MOVED), ("b/prog.py", changed))) == {
+        ("graph", "changed", "inner"),
+        ("kernels", "changed", "inner"),
+    }
+
+
+def test_diff_does_not_lose_a_resume_function_whose_offset_moved(changes):
+    before = MOVED.replace("np.sin(x) + 1", "np.sin(x) + 1 + 2")
+    assert {(what, change) for what, change, _ in changes(("prog.py", MOVED), ("prog.py", before))} == {
+        ("graph", "changed"),
+        ("kernels", "changed"),
+    }
+
+
+def test_diff_of_files_of_one_name_pairs_those_with_most_in_common(run_python, tmp_path):
+    from suture import _toolbox
+
+    def run(*frames: tuple[str, str]) -> list[list[str]]:
+        lines = []
+        for number, (file, op) in enumerate(frames):
+            place = {"function": "f", "file": file, "line": number + 1}
+            text = f'graph "f" captured\n  {op} = {op}(x) : f64[3] ; "np.{op}" @ "{file}" "f" 2 2 8 17\n'
+            for event, fields in (("frame_start", place), ("graph_captured", {"text": text, "ops": [op]})):
+                lines.append(json.dumps({"event": event, "compile_id": f"{number}/0", "fields": fields}))
+        return [lines]
+
+    before = run(("/a/x/util.py", "sin"), ("/a/y/util.py", "cos"), ("/a/old.py", "exp"))
+    after = run(("/b/y/util.py", "cos"), ("/b/x/util.py", "sin"), ("/b/new.py", "exp"))
+    found = json.loads(_toolbox.trace_diff_json(before, after))["changes"]
+    assert sorted((c["change"], c["file"]) for c in found) == [("gone", "/a/old.py"), ("new", "/b/new.py")]
+    swapped = run(("/b/y/util.py", "sin"), ("/b/x/util.py", "cos"), ("/a/old.py", "exp"))
+    found = json.loads(_toolbox.trace_diff_json(before, swapped))["changes"]
+    assert sorted((c["change"], c["file"]) for c in found) == [("changed", "/b/x/util.py"), ("changed", "/b/y/util.py")]
 
 
 def test_assembly_is_in_a_trace_when_it_is_asked_for_only(run_python, seed_program, tmp_path):

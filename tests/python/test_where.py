@@ -155,3 +155,76 @@ def test_a_table_that_is_too_large_is_refused_not_cut(tmp_path):
         timeout=60,
     )
     assert done.returncode == 2 and "f_0.lines.json is too large" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["7.5", "7.0", "-7", "+7", "0", "7-9", "7e0", "7 ", "seven", "", "99999999999999999999"]
+)
+def test_what_is_no_line_number_is_refused_with_what_is_accepted(run_python, recorded, line):
+    done = run_python("-m", "suture", "where", f"prog.py:{line}", "--in", str(recorded["trace"]))
+    assert done.returncode == 2 and done.stdout == "" and "no line numbers" not in done.stderr
+    assert f"'prog.py:{line}' is not NAME:LINE, for example prog.py:12" in done.stderr
+    assert "LINE is one whole number from 1 on; NAME is a kernel" in done.stderr
+
+
+ONE_LINE = """
+import types
+import numpy as np, suture
+
+@suture.compile
+def f(x):
+    return np.sin(x) + np.cos(x) * (x + 1) - np.exp(x)
+
+f(np.ones(40))
+namespace = {"np": np}
+exec(compile("def g(x):\\n    return np.tanh(x) * 2\\n", "<made>", "exec"), namespace)
+bare = types.FunctionType(namespace["g"].__code__.replace(co_linetable=b""), namespace)
+g = suture.compile(bare)
+g(np.ones(4))
+assert f.status()["graph_count"] == g.status()["graph_count"] == 1
+"""
+
+
+@pytest.fixture
+def one_line(run_python, write_program, tmp_path) -> tuple[Path, Path]:
+    program, trace = write_program(ONE_LINE), tmp_path / "trace"
+    done = run_python(str(program), SUTURE_TRACE=str(trace))
+    assert done.returncode == 0, done.stderr
+    return program, trace
+
+
+def test_a_place_is_printed_once_however_many_expressions_stand_there(run_python, one_line):
+    program, trace = one_line
+    found = answer(run_python, f"{program.name}:7", "--in", str(trace))
+    assert len(found["matches"][0]["places"]) > 3, "JSON tells them apart by their columns"
+    said = run_python("-m", "suture", "where", f"{program.name}:7", "--in", str(trace)).stderr
+    assert said.count(f"{program.name}:7 in f    return np.sin(x)") == 1
+    kernel = found["matches"][0]
+    for line in range(1, 30):
+        done = run_python("-m", "suture", "where", f"{kernel['kernel']}:{line}", "--in", str(trace))
+        lines = [text for text in done.stderr.splitlines() if text.startswith("  from ")]
+        assert len(lines) == len(set(lines)) == (done.returncode == 0), "one line per place"
+
+
+def test_code_without_line_numbers_is_said_to_have_none(run_python, one_line):
+    _, trace = one_line
+    done = run_python("-m", "suture", "where", "<made>:2", "--in", str(trace))
+    assert done.returncode == 1 and "what kernels are made from there has no line numbers" in done.stderr
+    assert "lines that are" not in done.stderr
+    assert answer(run_python, "<made>:2", "--in", str(trace), code=1)["nearest_lines"] == []
+
+
+@pytest.mark.parametrize("line", [7.5, -1, "7", None, 1 << 40])
+def test_a_place_whose_line_is_none_is_left_out(line):
+    from suture import _toolbox
+
+    table = {
+        "schema": "suture.kernel_lines/1",
+        "graph": "g",
+        "kernels": [{"name": "k", "first_line": 1, "last_line": 9}],
+        "nodes": [{"name": "sin", "op": "sin", "target": "np.sin"}],
+        "places": [{"file": "p.py", "function": "f", "source": "y", "line": 3}, {"file": "p.py", "line": line}],
+        "lines": [{"line": n, "kernel": 0, "node": 0, "place": n - 2, "kind": "compute"} for n in (2, 3)],
+    }
+    text = _toolbox.where([("g.cpp", 1, json.dumps(table))], "k:9")[1]
+    assert text.count("  from ") == 1 and "p.py:3 in f" in text and "no line numbers" not in text

@@ -1,6 +1,6 @@
 import numpy as np
 
-REASON, AT, FRAMES, RAISES = "SB405", "raise ValueError", 2, ValueError
+REASON, AT, FRAMES, RAISES = "SB405", "raise ValueError", 1, ValueError
 
 
 def arguments():

@@ -263,19 +263,40 @@ def _in_child(work: Any) -> dict[str, Any]:
             from suture import _core
 
             _core.watch_calls(None)
-            os.write(writer, json.dumps(work()).encode())
+            with os.fdopen(writer, "wb") as pipe:
+                pipe.write(json.dumps(work()).encode() + b"\n")
         finally:
             os._exit(0)
     os.close(writer)
-    ready, _, _ = select.select([reader], [], [], REPEAT_SECONDS)
-    if not ready:
-        os.kill(child, signal.SIGKILL)
-    with os.fdopen(reader, "rb") as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    if not text:
-        raise CannotCopy("the call could not be repeated" if ready else f"it takes more than {REPEAT_SECONDS} s")
-    return json.loads(text)
+    line = b""
+    try:
+        line = _line_of(reader, time.monotonic() + REPEAT_SECONDS)
+    except TimeoutError:
+        raise CannotCopy(f"it takes more than {REPEAT_SECONDS} s") from None
+    finally:
+        os.close(reader)
+        if not line:
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    if not line:
+        raise CannotCopy("the call could not be repeated")
+    return json.loads(line)
+
+
+def _line_of(pipe: int, deadline: float) -> bytes:
+    """Up to the end of the line; empty when the pipe ends before. TimeoutError at the deadline, however the rest trickles in.
+    Nothing waits for the end of the pipe: what the call started may hold its other side open."""
+    poll, read = select.poll(), bytearray()
+    poll.register(pipe, select.POLLIN)
+    while not read.endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or not poll.poll(max(1, left * 1e3)):
+            raise TimeoutError
+        chunk = os.read(pipe, 1 << 16)
+        if not chunk:
+            return b""
+        read += chunk
+    return bytes(read)
 
 
 def _shown(value: Any) -> str:

@@ -12,18 +12,23 @@ import sys
 from pathlib import Path
 
 from suture.cli._accuracy import Comparer
-from suture.cli._program import observed, run_program
+from suture.cli._program import Outcome, observed, run_program
 
 
 def main() -> int:
     out, results, path, *args = sys.argv[1:]
     comparer = Comparer(Path(results))
     with observed(comparer) as seen:
-        outcome = run_program(path, args)
-    found = {"statuses": seen.statuses(), "accuracy": comparer.rows(), "wall_ms": outcome.wall_ms - comparer.clock.ms}
-    with open(out, "w", encoding="utf-8") as file:
-        json.dump({"exit_code": outcome.exit_code, **found}, file)
-    return 0
+
+        def finish(outcome: Outcome) -> int:
+            wall_ms = outcome.wall_ms - comparer.clock.ms
+            found = {"statuses": seen.statuses(), "accuracy": comparer.rows(), "wall_ms": wall_ms}
+            with open(out, "w", encoding="utf-8") as file:
+                json.dump({"exit_code": outcome.exit_code, **found}, file)
+            return 0
+
+        outcome = run_program(path, args, finish)
+    return finish(outcome)
 
 
 if __name__ == "__main__":

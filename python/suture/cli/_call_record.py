@@ -10,6 +10,7 @@ copies are made for, as they are what the program means by the name.
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import itertools
 import json
@@ -117,13 +118,14 @@ class ArgumentWriter:
 
     def __init__(self, store: ArrayStore) -> None:
         self._store = store
-        self._seen: list[Any] = []  # arrays and containers, in the order in which a reader makes them
+        # Arrays and containers with the order in which a reader makes them, by id; held, so that ids stay theirs.
+        self._seen: dict[int, tuple[int, Any]] = {}
+        self._memory: list[tuple[int, int]] = []  # first and last byte of the arrays, ascending, none overlaps another
 
     def write(self, value: Any) -> list[Any]:
         """As JSON; CannotCopy, TooLarge."""
-        for number, seen in enumerate(self._seen):
-            if seen is value:
-                return ["same", number]
+        if seen := self._seen.get(id(value)):
+            return ["same", seen[0]]
         kind = type(value)
         if kind in PLAIN:
             return [kind.__name__, PLAIN[kind][0](value)]
@@ -138,17 +140,29 @@ class ArgumentWriter:
         raise CannotCopy(f"an object of type {kind.__qualname__}")
 
     def _container(self, value: Any) -> list[Any]:
-        self._seen.append(value)
+        self._see(value)
         if type(value) is dict:
             return ["dict", [[self.write(key), self.write(item)] for key, item in value.items()]]
         return [type(value).__name__, [self.write(item) for item in value]]
 
     def _array(self, array: np.ndarray) -> list[Any]:
-        arrays = (seen for seen in self._seen if isinstance(seen, np.ndarray))
-        if any(np.may_share_memory(array, other) for other in arrays):
-            raise CannotCopy("arrays that share memory")
-        self._seen.append(array)
+        self._own_memory(array)
+        self._see(array)
         return ["array", self._store.keep(array), list(array.strides), array.flags.writeable]
+
+    def _see(self, value: Any) -> None:
+        self._seen[id(value)] = len(self._seen), value
+
+    def _own_memory(self, array: np.ndarray) -> None:
+        """CannotCopy when an earlier array reaches into the same bytes."""
+        if not array.size:
+            return
+        low, end = np.lib.array_utils.byte_bounds(array)
+        at = bisect.bisect(self._memory, (low, end))
+        before, after = self._memory[at - 1 : at], self._memory[at : at + 1]
+        if any(last >= low for _, last in before) or any(first < end for first, _ in after):
+            raise CannotCopy("arrays that share memory")
+        self._memory.insert(at, (low, end - 1))
 
 
 class ArgumentReader:

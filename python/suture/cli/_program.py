@@ -1,23 +1,26 @@
 """Running the user's program in this process, under observation.
 
 The program sees what `python program.py args` would give it: `__main__`, sys.argv, sys.path[0]. What it decorates is
-remembered with strong references, so that counters are still there when its module is gone.
+remembered with strong references, so that counters are still there when its module is gone. A program that leaves with
+os._exit ends the process there and then; what was recorded is told just before.
 """
 
 from __future__ import annotations
 
 import argparse
+import operator
 import os
 import runpy
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from suture.cli import INTERRUPTED, OK, PROGRAM_FAILED
-from suture.cli._streams import flush_program, say
+from suture.cli import INTERNAL, INTERRUPTED, OK, PROGRAM_FAILED
+from suture.cli._streams import flush_program, say, text
 
 if TYPE_CHECKING:
     from suture.cli._accuracy import Watch
@@ -119,14 +122,53 @@ def stdout_to_stderr(enabled: bool) -> Iterator[None]:
         os.close(saved)
 
 
-def run_program(path: str, args: list[str]) -> Outcome:
+@contextmanager
+def _exits_told(leaving: Callable[[int], int]) -> Iterator[None]:
+    """While the block runs, os._exit(code) in this process is os._exit(leaving(code)). Children that the program forks leave
+    as they mean to."""
+    import posix
+
+    process, leave, first = os.getpid(), os._exit, threading.Lock()
+
+    def tell_and_leave(status: int) -> NoReturn:
+        if os.getpid() != process:
+            leave(status)
+        first.acquire()  # never released: another thread that leaves, too, waits for the end of the process
+        code = INTERNAL
+        try:
+            code = leaving(operator.index(status))
+        except BaseException as error:
+            say("".join(traceback.format_exception(error)))
+        finally:
+            text().flush()
+            leave(code)
+
+    modules: list[Any] = [os, posix]
+    for module in modules:
+        module._exit = tell_and_leave
+    try:
+        yield
+    finally:
+        for module in modules:
+            module._exit = leave
+
+
+def run_program(path: str, args: list[str], leaving: Callable[[Outcome], int]) -> Outcome:
+    """How it ended. When it ends with os._exit, `leaving` gets that instead, and gives the exit code of this process."""
     outcome = Outcome()
     saved_argv, saved_path = sys.argv, list(sys.path)
     sys.argv = [path, *args]
     sys.path[0:1] = [os.path.dirname(os.path.abspath(path))]
     start, process = time.perf_counter(), os.getpid()
+
+    def left(status: int) -> int:
+        outcome.wall_ms = (time.perf_counter() - start) * 1e3
+        outcome.exit_code, outcome.error = status & 0xFF, f"the program left with os._exit({status})"
+        return leaving(outcome)
+
     try:
-        runpy.run_path(path, run_name="__main__")
+        with _exits_told(left):
+            runpy.run_path(path, run_name="__main__")
     except SystemExit as stop:
         _record_exit(outcome, stop)
     except KeyboardInterrupt:

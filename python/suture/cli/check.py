@@ -68,21 +68,36 @@ class Command:
                 from suture.cli._accuracy import Recorder
 
                 watch = Recorder(Path(results))
-            with stdout_to_stderr(arguments.json), observed(watch) as seen:
-                outcome = run_program(arguments.file, args)
-            facts = _facts(arguments, outcome)
-            if watch:
-                facts["wall_ms"] -= watch.clock.ms
-            if watch and not outcome.exit_code:
-                facts |= _measure_baseline(arguments.file, args, results, watch)
-        report = examine(seen, facts)
-        if arguments.json:
-            emit(report)
-        if not arguments.quiet:
-            from suture.cli._report import print_report
 
-            print_report(report, text())
-        return report["exit_code"]
+            def facts(outcome: Outcome) -> dict[str, Any]:
+                found = _facts(arguments, outcome)
+                if watch:
+                    found["wall_ms"] -= watch.clock.ms
+                if watch and not outcome.exit_code:
+                    found |= _measure_baseline(arguments.file, args, results, watch)
+                return found
+
+            with stdout_to_stderr(arguments.json), observed(watch) as seen:
+
+                def left(outcome: Outcome) -> int:
+                    found = facts(outcome)
+                    shutil.rmtree(results, ignore_errors=True)
+                    return _report(seen, found, arguments)
+
+                outcome = run_program(arguments.file, args, left)
+            found = facts(outcome)
+        return _report(seen, found, arguments)
+
+
+def _report(seen: Observation, facts: dict[str, Any], arguments: argparse.Namespace) -> int:
+    report = examine(seen, facts)
+    if arguments.json:
+        emit(report)
+    if not arguments.quiet:
+        from suture.cli._report import print_report
+
+        print_report(report, text())
+    return report["exit_code"]
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from suture.cli import OK, USAGE
 from suture.cli._program import (
     Life,
     Observation,
+    Outcome,
     add_program_arguments,
     check_file,
     exit_code,
@@ -70,11 +71,19 @@ class Command:
             return USAGE
         with stdout_to_stderr(arguments.json):
             with observed() as seen:
-                outcome = run_program(arguments.file, program_args(arguments))
+
+                def left(outcome: Outcome) -> int:
+                    say(f"suture explain: {outcome.error}")
+                    self._print(seen, arguments)
+                    return exit_code(outcome)
+
+                outcome = run_program(arguments.file, program_args(arguments), left)
         self._print(seen, arguments)
         return exit_code(outcome)
 
     def _print(self, seen: Observation, arguments: argparse.Namespace) -> None:
+        from suture import _toolbox
+
         chosen = [
             explained
             for lives in seen.lives()
@@ -87,7 +96,7 @@ class Command:
         if not chosen:
             say("suture explain: no compiled function was called")
         for title, explanation in chosen:
-            say(f"=== {title}\n{explanation}")
+            say(_toolbox.escape_line(f"=== {title}") + f"\n{explanation}")
 
 
 def _explained(lives: list[Life]) -> Iterator[tuple[str, Explanation]]:

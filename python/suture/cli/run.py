@@ -7,6 +7,7 @@ import os
 
 from suture.cli import USAGE
 from suture.cli._program import (
+    Outcome,
     add_program_arguments,
     check_file,
     exit_code,
@@ -31,12 +32,16 @@ class Command:
         if problem := check_file(arguments.file) or self._switch_on(arguments):
             say(f"suture run: {problem}")
             return USAGE
+
+        def finish(outcome: Outcome) -> int:
+            if arguments.json:
+                ended = {"exit_code": outcome.exit_code, "error": outcome.error, "wall_ms": outcome.wall_ms}
+                emit({"schema": "suture.run/1", **ended})
+            return exit_code(outcome)
+
         with stdout_to_stderr(arguments.json):
-            outcome = run_program(arguments.file, program_args(arguments))
-        if arguments.json:
-            ended = {"exit_code": outcome.exit_code, "error": outcome.error, "wall_ms": outcome.wall_ms}
-            emit({"schema": "suture.run/1", **ended})
-        return exit_code(outcome)
+            outcome = run_program(arguments.file, program_args(arguments), finish)
+        return finish(outcome)
 
     def _switch_on(self, arguments: argparse.Namespace) -> str:
         from suture import config

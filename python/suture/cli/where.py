@@ -76,7 +76,7 @@ def line_tables(path: str) -> Iterator[tuple[str, int, str]]:
             file = os.path.join(directory, name)
             if name.endswith(suffix):
                 yield file.removesuffix(suffix) + ".cpp", 1, _read(file)
-            elif name == "kernel_lines.json":
+            elif name == _toolbox.kernel_lines_file:
                 yield from _toolbox.line_table_of_dump(file, _read(file))
             elif name.endswith(".jsonl") and _is_trace(file):
                 yield from _toolbox.line_tables_of_trace(list(read_lines(file)))

@@ -36,6 +36,7 @@ struct Finding {
   Severity severity = Severity::kWarning;
   std::string function, file;
   int64_t line = 0, column = -1, end_column = -1;
+  std::string source;  // text of the line; empty: whoever prints it looks it up
   std::string what, why;
   double cost_ms = 0;
   std::vector<std::string> advice;

@@ -21,8 +21,9 @@ void write_finding(JsonWriter& json, const Finding& finding, const SourceLine& s
       .field("advice", joined(finding.advice))
       .list("hints", finding.advice);
   json.list("evidence", finding.evidence);
-  json.field("quote",
-             quote_source(source_line, finding.file, finding.line, finding.column, finding.end_column));
+  const SourceLine recorded = [&](const std::string&, int) { return finding.source; };
+  json.field("quote", quote_source(finding.source.empty() ? source_line : recorded, finding.file,
+                                   finding.line, finding.column, finding.end_column));
   json.end_object();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "toolbox/clinic/clinic.h"
 
 namespace suture::toolbox {
@@ -24,11 +25,16 @@ double resume_compile_ms(const Explanation& run, const BreakModel& record, int64
 
 Finding break_finding(const Explanation& run, const BreakModel& record) {
   Finding finding = finding_at(record, Station::breaks, record.reason_id, record.severity);
+  finding.source = record.source;
   finding.column = record.column;
   finding.end_column = record.end_column;
   finding.what = fmt::format("Graph break: {}", record.reason);
   finding.why = record.explanation;
   finding.advice = record.hints;
+  for (const BreakEffect& effect : record.effects) {
+    finding.evidence.push_back(fmt::format("{} ({})", effect.explanation, effect.reason_id));
+    for (const std::string& hint : effect.hints) add_once(finding.advice, hint);
+  }
   int64_t graphs = 0;
   finding.cost_ms = resume_compile_ms(run, record, graphs);
   finding.evidence.push_back(fmt::format("met in {}; {} compiled after it, {:.1f} ms",
@@ -48,6 +54,7 @@ Station station_named(const std::string& name) {
 
 Finding skip_finding(const Explanation& run, const SkipModel& skip) {
   Finding finding = finding_at(skip, station_named(skip.station), skip.reason_id, skip.severity);
+  finding.source = skip.source;
   finding.what = fmt::format("Runs in the interpreter: {}", skip.reason);
   finding.why = skip.explanation;
   finding.advice = skip.hints;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/escaped_text.h"
 #include "toolbox/logs/log_renderer.h"
 
 namespace suture::toolbox {
@@ -43,7 +44,7 @@ std::string CompileDump::title() const {
   std::string text = fmt::format("compile {} of {} ({}:{})", id(), function, file, line);
   // It stands in comments of C++ and in strings of Python.
   std::string safe;
-  for (char c : escape_terminal(text)) {
+  for (char c : escaped_text(text)) {
     const bool harmful = c == '\n' || c == '\r' || c == '\\' || c == '"' || c == '\t';
     safe += harmful ? '?' : c;
   }

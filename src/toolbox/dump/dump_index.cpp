@@ -1,6 +1,7 @@
 // index.json (schema suture.dump/1) and index.html: static, everything escaped, no script, no request leaves the page.
 #include <fmt/format.h>
 
+#include "base/escaped_text.h"
 #include "base/json_writer.h"
 #include "toolbox/dump/dump_writer.h"
 
@@ -19,7 +20,7 @@ constexpr std::string_view kStyle =
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (char c : escape_terminal(text)) {
+  for (char c : escaped_text(text)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/escaped_text.h"
 #include "base/sha256.h"
 #include "toolbox/dump/dump_files.h"
 #include "toolbox/dump/recorded_run.h"
@@ -132,7 +133,7 @@ void DumpWriter::write_files(DumpedCompile& compile, const EventRecord& event) {
   for (const DumpFile& file : all_dump_files()) {
     if (std::ranges::find(file.events, *event.event) == file.events.end()) continue;
     const std::string text =
-        escape_terminal(file.write(compile.dump));  // paging through a dump is harmless, too
+        escaped_text(file.write(compile.dump));  // paging through a dump is harmless, too
     if (text.empty()) {
       if (std::string why = why_missing(event); !why.empty()) compile.missing[std::string(file.name)] = why;
       continue;

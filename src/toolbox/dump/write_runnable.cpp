@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/escaped_text.h"
 #include "toolbox/dump/dump_files.h"
 #include "toolbox/dump/recorded_run.h"
 
@@ -51,7 +52,7 @@ std::string input_row(const RecordedInput& input) {
       input.offset);
   if (!input.file.empty()) return row + fmt::format(", \"file\": {}}},\n", python_string(input.file));
   return row + fmt::format(", \"file\": None}},  # {}: a generator with a fixed seed stands for it\n",
-                           escape_terminal(input.note));
+                           escaped_line(input.note));
 }
 
 std::string output_row(const RecordedOutput& output) {

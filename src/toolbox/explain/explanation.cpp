@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/source_line.h"
+
 namespace suture::toolbox {
 
 std::vector<std::string> split_names(std::string_view list) {
@@ -17,9 +19,14 @@ std::vector<std::string> split_names(std::string_view list) {
 }
 
 Explanation::Explanation(std::vector<std::string> lines, std::vector<CallableStatus> statuses,
-                         SourceLine source_line)
-    : statuses_(std::move(statuses)), source_line_(std::move(source_line)) {
+                         SourceLine source_line, Names names)
+    : model_(names), statuses_(std::move(statuses)), source_line_(std::move(source_line)) {
   for (const std::string& line : lines) model_.add_line(line);
+}
+
+std::string Explanation::source_of(const BreakModel& record) const {
+  if (!record.source.empty() || !source_line_) return record.source;
+  return bounded_source_line(source_line_(record.file, static_cast<int>(record.line)));
 }
 
 std::vector<ExplainedGraph> Explanation::graphs() const {

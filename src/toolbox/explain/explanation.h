@@ -21,7 +21,8 @@ struct ExplainedGraph {
 
 class Explanation {
  public:
-  Explanation(std::vector<std::string> lines, std::vector<CallableStatus> statuses, SourceLine source_line);
+  Explanation(std::vector<std::string> lines, std::vector<CallableStatus> statuses, SourceLine source_line,
+              Names names = Names::kAsTheyAre);
   Explanation(const Explanation&) = delete;
   Explanation& operator=(const Explanation&) = delete;
 
@@ -35,6 +36,8 @@ class Explanation {
   // Times a break was crossed at run time: calls of its resume functions; -1 without a status.
   int64_t crossings(const BreakModel& record) const;
   const SourceLine& source_line() const { return source_line_; }
+  // The line of a record: as it was when it was made; of records that do not say it, as it is now.
+  std::string source_of(const BreakModel& record) const;
   const std::vector<CallableStatus>& statuses() const { return statuses_; }
 
  private:

@@ -2,7 +2,6 @@
 #include <map>
 
 #include "base/json_writer.h"
-#include "base/source_line.h"
 #include "toolbox/explain/explanation.h"
 
 namespace suture::toolbox {
@@ -50,10 +49,6 @@ void write_graphs(JsonWriter& json, const Explanation& explanation) {
 void write_breaks(JsonWriter& json, const Explanation& explanation) {
   json.key("break_reasons").begin_array();
   for (const BreakModel& record : explanation.model().breaks) {
-    std::string source = explanation.source_line()
-                             ? explanation.source_line()(record.file, static_cast<int>(record.line))
-                             : "";
-    source = bounded_source_line(std::move(source));
     json.begin_object();
     json.field("reason_id", record.reason_id)
         .field("reason", record.reason)
@@ -63,8 +58,17 @@ void write_breaks(JsonWriter& json, const Explanation& explanation) {
     json.key("stack").begin_array();
     for (const CallerModel& caller : record.stack) json.value(caller.place);
     json.end_array();
-    json.field("source", source).list("resume", split_names(record.resume)).field("hits", record.hits);
-    json.field("crossings", explanation.crossings(record)).end_object();
+    json.field("source", explanation.source_of(record))
+        .list("resume", split_names(record.resume))
+        .field("hits", record.hits);
+    json.field("crossings", explanation.crossings(record)).key("effects").begin_array();
+    for (const BreakEffect& effect : record.effects)
+      json.begin_object()
+          .field("reason_id", effect.reason_id)
+          .field("explanation", effect.explanation)
+          .list("hints", effect.hints)
+          .end_object();
+    json.end_array().end_object();
   }
   json.end_array();
 }
@@ -191,6 +195,12 @@ void write_notes(JsonWriter& json, const Explanation& explanation) {
         .field("source", symbol.source)
         .field("why", symbol.why)
         .end_object();
+  json.end_array();
+  json.key("calls_during_compile").begin_array();
+  for (const DuringCompileModel& calls : explanation.model().during_compile) {
+    json.begin_object().field("function", calls.function).field("file", calls.file).field("line", calls.line);
+    json.field("calls", calls.calls).field("nested", calls.nested).field("reason", calls.reason).end_object();
+  }
   json.end_array();
   json.key("replays").begin_array();
   for (const ReplayModel& replay : explanation.model().replays) {

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/escaped_text.h"
 #include "toolbox/explain/explanation.h"
 
 namespace suture::toolbox {
@@ -21,10 +22,15 @@ void write_breaks(std::string& out, const Explanation& explanation) {
     out += fmt::format("  Break Reason {}:\n    Reason: {} ({})\n    Explanation: {}\n", ++number,
                        record.reason, record.reason_id, record.explanation);
     for (const std::string& hint : record.hints) out += fmt::format("    Hint: {}\n", hint);
+    for (const BreakEffect& effect : record.effects) {
+      out += fmt::format("    Effect: {} ({})\n", effect.explanation, effect.reason_id);
+      for (const std::string& hint : effect.hints) out += fmt::format("    Hint: {}\n", hint);
+    }
     out += fmt::format("    User Stack:\n      {}:{} in {}, {}\n", record.file, record.line, record.function,
                        hits_sentence(explanation, record));
-    std::string quote =
-        quote_source(explanation.source_line(), record.file, record.line, record.column, record.end_column);
+    const SourceLine source = [&](const std::string&, int) { return explanation.source_of(record); };
+    const std::string quote =
+        quote_source(source, record.file, record.line, record.column, record.end_column);
     if (!quote.empty()) out += indent(quote, "      ") + "\n";
     for (const std::string& caller : call_chain(record.stack)) out += fmt::format("      {}\n", caller);
     out += fmt::format("    More: suture explain {}\n", record.reason_id);
@@ -39,6 +45,14 @@ void write_skips(std::string& out, const Explanation& explanation) {
                        skip.reason, skip.reason_id, skip.explanation);
     for (const std::string& hint : skip.hints) out += fmt::format("    Hint: {}\n", hint);
   }
+}
+
+void write_calls_during_compile(std::string& out, const Explanation& explanation) {
+  if (explanation.model().during_compile.empty()) return;
+  out += "Calls During Compile:\n";
+  for (const DuringCompileModel& calls : explanation.model().during_compile)
+    out += fmt::format("  {} ({}:{}): {} ran in the interpreter: {}\n", calls.function, calls.file,
+                       calls.line, count_of(calls.calls, "call"), calls.reason);
 }
 
 void write_ops(std::string& out, const Explanation& explanation) {
@@ -160,13 +174,14 @@ std::string explanation_text(const Explanation& explanation) {
     out += fmt::format("Internal Error: {} in {}: {}\n", error.step, error.function, error.message);
   write_breaks(out, explanation);
   write_skips(out, explanation);
+  write_calls_during_compile(out, explanation);
   write_ops(out, explanation);
   write_guards(out, explanation);
   write_recompiles(out, explanation);
   write_kernels(out, explanation);
   write_hints(out, explanation);
   write_compile_times(out, explanation);
-  return escape_terminal(out);
+  return escaped_text(out);
 }
 
 }  // namespace suture::toolbox

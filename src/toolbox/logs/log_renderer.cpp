@@ -7,6 +7,8 @@
 
 #include <bit>
 
+#include "base/escaped_text.h"
+
 namespace suture::toolbox {
 namespace {
 
@@ -21,9 +23,9 @@ ArtifactRender renderer_of(Artifact artifact) {
   return nullptr;
 }
 
-void learn_frame(const EventRecord& event, RenderContext& context) {
+void learn_frame(const EventRecord& event, std::map<int, FrameName>& frames) {
   if (!event.is(EventId::kFrameStart)) return;
-  context.frames[event.compile.frame] = {event.str("function"), event.str("file"), event.integer("line")};
+  frames[event.compile.frame] = {event.str("function"), event.str("file"), event.integer("line")};
 }
 
 // The machine code of a kernel says nothing of its origin; its source does.
@@ -45,7 +47,7 @@ LogRenderer::LogRenderer(LogSettings settings, SourceLine source_line)
 
 LogLine LogRenderer::make_line(const EventRecord& event, std::string logger, Level level,
                                std::string text) const {
-  FrameName frame = context_.frame_of(event);
+  const FrameName frame = frame_of(frames_, event);
   LogLine line;
   line.logger = std::move(logger);
   line.level = level;
@@ -53,47 +55,60 @@ LogLine LogRenderer::make_line(const EventRecord& event, std::string logger, Lev
   line.file = frame.file;
   line.line = event.integer("line", frame.line);
   line.function = frame.function;
-  line.text = escape_terminal(text);
+  line.text = escaped_text(text);
   return line;
 }
 
 bool LogRenderer::passes(const EventRecord& event) const {
   if (!settings_.filters()) return true;
   std::vector<std::string> functions{event.str("function")}, files{event.str("file")};
-  if (auto frame = context_.frames.find(event.compile.frame); frame != context_.frames.end()) {
+  if (auto frame = frames_.find(event.compile.frame); frame != frames_.end()) {
     functions.push_back(frame->second.function);
     files.push_back(frame->second.file);
   }
   return settings_.passes(functions, files, event.id);
 }
 
-std::vector<LogLine> LogRenderer::render(std::string_view json_line) {
-  std::vector<LogLine> out;
-  auto parsed = parse_event(json_line);
-  if (!parsed.ok()) return out;
-  const EventRecord& event = *parsed;
-  learn_frame(event, context_);
-  learn_kernels(event, context_);
-  const bool filtered = !passes(event);
-  bool shown_as_artifact = false;
+// Whether one of them speaks of the event.
+bool LogRenderer::add_artifacts(const Shown& shown, std::vector<LogLine>& out) {
+  bool any = false;
   for (const ArtifactInfo& artifact : all_artifacts()) {
-    if (filtered || !settings_.on(artifact.artifact) || !artifact.fed_by(event)) continue;
-    Texts texts = renderer_of(artifact.artifact)(event, context_);
-    shown_as_artifact = shown_as_artifact || !texts.empty();
+    if (!settings_.on(artifact.artifact) || !artifact.fed_by(shown.event)) continue;
+    Texts texts = renderer_of(artifact.artifact)(shown.for_text, context_);
+    any = any || !texts.empty();
     for (std::string& text : texts) {
       if (text.empty()) continue;
-      out.push_back(make_line(event, fmt::format("suture.{}.{}", artifact.component, artifact.name),
+      out.push_back(make_line(shown.event, fmt::format("suture.{}.{}", artifact.component, artifact.name),
                               Level::kInfo, std::move(text)));
       out.back().artifact = std::string(artifact.name);
     }
   }
+  return any;
+}
+
+void LogRenderer::add_messages(const Shown& shown, bool filtered, std::vector<LogLine>& out) {
   for (const ComponentMessage& message : component_messages()) {
-    if (!event.is(message.event) || message.lowest < settings_.level(message.component)) continue;
-    // The same news twice helps nobody: the artifact has said it in full.
-    if (shown_as_artifact || (filtered && message.lowest < Level::kWarning)) continue;
-    if (auto text = message.render(event, context_))
-      out.push_back(make_line(event, fmt::format("suture.{}", message.component), message.lowest, *text));
+    if (!shown.event.is(message.event) || message.lowest < settings_.level(message.component)) continue;
+    if (filtered && message.lowest < Level::kWarning) continue;
+    if (auto text = message.render(shown.for_text, context_))
+      out.push_back(
+          make_line(shown.event, fmt::format("suture.{}", message.component), message.lowest, *text));
   }
+}
+
+std::vector<LogLine> LogRenderer::render(std::string_view json_line) {
+  std::vector<LogLine> out;
+  auto parsed = parse_event(json_line);
+  if (!parsed.ok()) return out;
+  const EventRecord for_text = for_lines(*parsed);
+  const Shown shown{*parsed, for_text};
+  learn_frame(shown.event, frames_);
+  learn_frame(for_text, context_.frames);
+  learn_kernels(for_text, context_);
+  const bool filtered = !passes(shown.event);
+  // The same news twice helps nobody: an artifact has said it in full.
+  const bool said = !filtered && add_artifacts(shown, out);
+  if (!said) add_messages(shown, filtered, out);
   return out;
 }
 

@@ -34,10 +34,18 @@ class LogRenderer {
   std::vector<LogLine> finish();
 
  private:
+  // Of one event: as it came, and with its names escaped.
+  struct Shown {
+    const EventRecord& event;
+    const EventRecord& for_text;
+  };
+  bool add_artifacts(const Shown& shown, std::vector<LogLine>& out);
+  void add_messages(const Shown& shown, bool filtered, std::vector<LogLine>& out);
   bool passes(const EventRecord& event) const;
   LogLine make_line(const EventRecord& event, std::string logger, Level level, std::string text) const;
 
   LogSettings settings_;
+  std::map<int, FrameName> frames_;  // as they are called; those of context_ are escaped, for texts
   SourceLine source_line_;
   RenderContext context_;
 };

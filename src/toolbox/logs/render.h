@@ -32,6 +32,8 @@ struct RenderContext {
   std::map<std::pair<std::string, std::string>, std::string> kernel_notes;
   FrameName frame_of(const EventRecord& event) const;
 };
+// What the frame of an event is called: an event that says it itself is right even when the frame_start was missed.
+FrameName frame_of(const std::map<int, FrameName>& frames, const EventRecord& event);
 
 // The texts of an event: one record each; "" = said before; none = nothing to say, so that the component may speak. They
 // may hold control characters; the caller escapes.
@@ -47,6 +49,8 @@ struct Texts : std::vector<std::string> {
 std::string quote_event(const EventRecord& event, const RenderContext& context);
 // "0/1": the compile that an event belongs to, whichever attempt of it.
 std::string compile_key(const EventRecord& event);
+// Of a calls_during_compile event, a sentence.
+std::string calls_during_compile_text(const EventRecord& event);
 // Item i of a list, "" beyond its end.
 std::string item_of(const std::vector<std::string>& list, size_t i);
 

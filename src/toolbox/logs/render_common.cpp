@@ -17,6 +17,12 @@ std::string compile_key(const EventRecord& event) {
   return fmt::format("{}/{}", event.compile.frame, event.compile.compile);
 }
 
+std::string calls_during_compile_text(const EventRecord& event) {
+  return fmt::format("{} of {} in {} ran in the interpreter: {}", count_of(event.integer("calls"), "call"),
+                     event.str("function"), place(event.str("file"), event.integer("line")),
+                     event.str("reason"));
+}
+
 std::string quote_event(const EventRecord& event, const RenderContext& context) {
   const std::string source = event.str("source");
   const SourceLine own = [&](const std::string&, int) { return source; };
@@ -24,10 +30,9 @@ std::string quote_event(const EventRecord& event, const RenderContext& context) 
                       event.integer("column", -1), event.integer("end_column", -1));
 }
 
-FrameName RenderContext::frame_of(const EventRecord& event) const {
+FrameName frame_of(const std::map<int, FrameName>& frames, const EventRecord& event) {
   auto found = frames.find(event.compile.frame);
   FrameName frame = found == frames.end() ? FrameName{} : found->second;
-  // An event that says it itself is right even when the frame_start was missed.
   if (auto function = event.str("function"); !function.empty()) frame.function = function;
   if (auto file = event.str("file"); !file.empty()) {
     frame.file = file;
@@ -35,5 +40,7 @@ FrameName RenderContext::frame_of(const EventRecord& event) const {
   }
   return frame;
 }
+
+FrameName RenderContext::frame_of(const EventRecord& event) const { return toolbox::frame_of(frames, event); }
 
 }  // namespace suture::toolbox

@@ -92,6 +92,10 @@ Text lowered(const EventRecord& event, RenderContext& context) {
   return fmt::format("{}: {} before fusion", context.frame_of(event).str(), count_of(nests, "loop nest"));
 }
 
+Text calls_during_compile(const EventRecord& event, RenderContext&) {
+  return calls_during_compile_text(event);
+}
+
 Text cache_lookup(const EventRecord& event, RenderContext& context) {
   return render_cache(event, context).front();
 }
@@ -120,6 +124,7 @@ const std::vector<ComponentMessage>& component_messages() {
       {EventId::kFrameDone, "capture", Level::kInfo, frame_done},
       {EventId::kRecompile, "runtime", Level::kInfo, recompiling},
       {EventId::kReplay, "runtime", Level::kInfo, replay},
+      {EventId::kCallsDuringCompile, "runtime", Level::kInfo, calls_during_compile},
       {EventId::kKernelCompiled, "toolchain", Level::kInfo, kernel_compiled},
       {EventId::kKernelSource, "codegen", Level::kInfo, kernel_source},
       {EventId::kPassDone, "passes", Level::kDebug, pass_done},

@@ -4,6 +4,7 @@
 //   Graph Break Reason: Data-dependent branching (SB101)
 //   Explanation: ...
 //   Hint: ...
+//   Effect: ... (SB403)
 //       21 |     if y.sum() > 0:
 //          |        ^^^^^^^^^^^
 //       caused at helpers.py:3 in inner:  print(x)
@@ -14,13 +15,17 @@
 
 #include "toolbox/logs/render.h"
 #include "toolbox/model/call_chain.h"
+#include "trace/break_identity.h"
 
 namespace suture::toolbox {
 namespace {
 
 std::string break_key(const EventRecord& event) {
-  return fmt::format("{}:{}:{}:{}:{}:{}", event.name, event.str("file"), event.integer("line"),
-                     event.integer("column", -1), event.str("reason_id"), event.str("explanation"));
+  const BreakIdentity identity = break_identity(event);
+  std::string key = fmt::format("{}:{}:{}:{}:{}", event.name, identity.file, identity.line, identity.column,
+                                identity.reason_id);
+  // Closures of one function are skipped for reasons of their own.
+  return event.is(EventId::kFrameSkipped) ? key + ":" + event.str("explanation") : key;
 }
 
 bool power_of_two(int n) { return (n & (n - 1)) == 0; }
@@ -29,6 +34,9 @@ std::string details(const EventRecord& event, const RenderContext& context) {
   std::string out = fmt::format("Graph Break Reason: {} ({})\nExplanation: {}", event.str("reason"),
                                 event.str("reason_id"), event.str("explanation"));
   for (const std::string& hint : event.list("hints")) out += fmt::format("\nHint: {}", hint);
+  if (const std::string effect = event.str("effect_id"); !effect.empty())
+    out += fmt::format("\nEffect: {} ({})", event.str("effect"), effect);
+  for (const std::string& hint : event.list("effect_hints")) out += fmt::format("\nHint: {}", hint);
   if (const std::string quote = quote_event(event, context); !quote.empty()) out += "\n" + quote;
   std::vector<CallerModel> cause = read_cause(event);
   if (!cause.empty()) {
@@ -44,6 +52,7 @@ std::string details(const EventRecord& event, const RenderContext& context) {
 }  // namespace
 
 Texts render_graph_breaks(const EventRecord& event, RenderContext& context) {
+  if (event.is(EventId::kCallsDuringCompile)) return calls_during_compile_text(event);
   bool skipped = event.is(EventId::kFrameSkipped);
   std::string where = place(event.str("file"), event.integer("line"));
   int times = ++context.seen[break_key(event)];

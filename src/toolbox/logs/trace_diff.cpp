@@ -5,8 +5,11 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
+#include "base/escaped_text.h"
 #include "base/json_writer.h"
+#include "toolbox/logs/trace_match.h"
 #include "toolbox/model/text.h"
 #include "toolbox/model/trace_model.h"
 
@@ -19,9 +22,10 @@ struct Item {
 };
 using Items = std::map<std::string, Item>;  // by key
 
-// A compile that has a graph. Two runs have the same one when function, place and text agree, whatever was compiled before.
+// A compile that has a graph.
 struct CompiledGraph {
-  std::string function, file, text, code;
+  std::string function, file;
+  std::string text, code;  // without places
   int64_t line = 0;
   int number = 0;  // among the graphs of its function
   double ops = 0, kernels = 0;
@@ -48,44 +52,73 @@ std::string sentence_of(const std::string& failure) {
   return numbered ? failure.substr(colon + 2) : failure;
 }
 
-void add_graphs(Run& run, const FrameModel& frame) {
-  const std::string name = frame.file + "\n" + frame.function;
+void add_graphs(Run& run, const FrameModel& frame, const FileNames& files) {
+  const std::string name = name_in(files, frame.file) + "\n" + function_key(frame.function);
   for (const CompileModel& compile : frame.compiles) {
     for (const auto& [phase, ms] : compile.phases)
       count(run.phases, phase, {"phase", "", "", "", 0, phase}, ms);
     for (const RecompileModel& recompile : compile.recompiles)
       for (const CauseModel& cause : recompile.causes)
-        count(run.recompiles, name + "\n" + sentence_of(cause.sentence),
+        count(run.recompiles, name + "\n" + without_places(files, sentence_of(cause.sentence)),
               {"recompile", "", frame.function, frame.file, frame.line, sentence_of(cause.sentence)});
     if (!compile.has_graph()) continue;
     auto& graphs = run.graphs[name];
-    CompiledGraph graph{
-        frame.function, frame.file, compile.graph.text, "", frame.line, static_cast<int>(graphs.size())};
+    CompiledGraph graph{frame.function,
+                        frame.file,
+                        graph_contents(compile.graph.text),
+                        "",
+                        frame.line,
+                        static_cast<int>(graphs.size())};
     graph.ops = static_cast<double>(compile.graph.ops.size());
     graph.kernels = static_cast<double>(compile.kernels.size());
     std::string last;
     for (const KernelModel& kernel : compile.kernels)
-      if (last != kernel.code) graph.code += last = kernel.code;
+      if (last != kernel.code) graph.code += kernel_contents(last = kernel.code);
     graphs.push_back(std::move(graph));
   }
 }
 
-Run read_run(const RunLines& files) {
-  Run run;
+using Models = std::vector<TraceModel>;  // per process
+
+Models read_models(const RunLines& files) {
+  Models models;
   for (const auto& lines : files) {
-    TraceModel model;
+    TraceModel& model = models.emplace_back();
     for (const std::string& line : lines) model.add_line(line);
+  }
+  return models;
+}
+
+std::set<std::string> files_of(const Models& models) {
+  std::set<std::string> files;
+  for (const TraceModel& model : models) {
+    for (const FrameModel& frame : model.frames) files.insert(frame.file);
+    for (const BreakModel& record : model.breaks) files.insert(record.file);
+    for (const SkipModel& skip : model.skips) files.insert(skip.file);
+  }
+  return files;
+}
+
+template <class Record>
+std::string key_of(const Record& record, const FileNames& files) {
+  return fmt::format("{}\n{}\n{}\n{}", name_in(files, record.file), function_key(record.function),
+                     record.reason_id, without_places(files, record.explanation));
+}
+
+Run read_run(const Models& models, const FileNames& files) {
+  Run run;
+  for (const TraceModel& model : models) {
     for (const BreakModel& b : model.breaks)
-      count(run.breaks, b.file + "\n" + b.function + "\n" + b.reason_id + "\n" + b.explanation,
+      count(run.breaks, key_of(b, files),
             {"break", "", b.function, b.file, b.line,
              fmt::format("{} ({}): {}", b.reason, b.reason_id, b.explanation)},
             static_cast<double>(b.hits));
     for (const SkipModel& s : model.skips)
-      count(run.skips, s.file + "\n" + s.function + "\n" + s.reason_id + "\n" + s.explanation,
+      count(run.skips, key_of(s, files),
             {"skip", "", s.function, s.file, s.line,
              fmt::format("{} ({}): {}", s.reason, s.reason_id, s.explanation)},
             static_cast<double>(s.hits));
-    for (const FrameModel& frame : model.frames) add_graphs(run, frame);
+    for (const FrameModel& frame : model.frames) add_graphs(run, frame, files);
   }
   return run;
 }
@@ -153,6 +186,7 @@ void compare_graphs(const Graphs& before, const Graphs& after, std::vector<Trace
   using G = const CompiledGraph&;
   pair_up(before, after, partners, taken,
           [](G a, G b) { return a.line == b.line && a.text == b.text && a.code == b.code; });
+  pair_up(before, after, partners, taken, [](G a, G b) { return a.text == b.text && a.code == b.code; });
   pair_up(before, after, partners, taken, [](G a, G b) { return a.line == b.line && a.text == b.text; });
   pair_up(before, after, partners, taken, [](G a, G b) { return a.text == b.text; });
   pair_up(before, after, partners, taken, [](G a, G b) { return a.line == b.line; });
@@ -199,7 +233,8 @@ std::string line_of(const TraceChange& change) {
 }  // namespace
 
 std::vector<TraceChange> diff_runs(const RunLines& before, const RunLines& after) {
-  const Run a = read_run(before), b = read_run(after);
+  const Models old = read_models(before), now = read_models(after);
+  const Run a = read_run(old, {}), b = read_run(now, paired_files(files_of(old), files_of(now)));
   std::vector<TraceChange> out;
   compare(a.breaks, b.breaks, false, out);
   compare(a.skips, b.skips, false, out);
@@ -230,7 +265,7 @@ std::string diff_json(const std::vector<TraceChange>& changes) {
 std::string diff_text(const std::vector<TraceChange>& changes) {
   if (changes.empty()) return "Nothing changed.\n";
   std::string out;
-  for (const TraceChange& change : changes) out += escape_terminal(line_of(change)) + "\n";
+  for (const TraceChange& change : changes) out += escaped_line(line_of(change)) + "\n";
   return out;
 }
 

@@ -2,9 +2,14 @@
 //
 // How it works
 //   Each run is the set of files in its directory (one per process). What is compared has a key that survives edits of the
-//   program: a break is its file, function, reason and explanation, not its line; a graph is the n-th compile of its
-//   function; a recompile is the sentence of the guard that failed, without the entry's number. Times are compared as sums
-//   over the run and only reported when they differ by a fifth and by a millisecond.
+//   program and moves of its files: a break is its function, reason and explanation, not its line; a recompile is the sentence
+//   of the guard that failed, without the entry's number; graphs of a function are paired by what they compute. Times are
+//   compared as sums over the run and only reported when they differ by a fifth and by a millisecond.
+//   Files      A file of one run is the file of the other run with the same path; without one, the file that ends in the
+//              most of the same directories, at least in the same name: the program was copied, or run from another checkout.
+//   Functions  are told by their file and name. Resume and iteration functions count by their order and not by the offset in
+//              their names: an edit before them moves it.
+//   Contents   are compared without places: lines and columns of graph texts and comments of kernels are not what is computed.
 #pragma once
 
 #include <string>

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
+
+#include "base/escaped_text.h"
 
 namespace suture::toolbox {
 namespace {
@@ -123,6 +126,30 @@ const std::vector<std::pair<std::string, double>>& EventRecord::dict(std::string
   const EventValue* value = find(field);
   auto* members = value ? std::get_if<std::vector<std::pair<std::string, double>>>(value) : nullptr;
   return members ? *members : empty;
+}
+
+namespace {
+
+bool has_lines(EventId event, std::string_view field) {
+  static const std::set<std::pair<EventId, std::string>> fields = [] {
+    std::set<std::pair<EventId, std::string>> found;
+    for (const EventFieldInfo& each : all_event_fields())
+      if (each.type == "text") found.emplace(each.event, each.name);
+    return found;
+  }();
+  return fields.contains({event, std::string(field)});
+}
+
+}  // namespace
+
+EventRecord for_lines(EventRecord record) {
+  for (auto& [name, value] : record.fields) {
+    if (record.event && has_lines(*record.event, name)) continue;
+    if (auto* text = std::get_if<std::string>(&value)) *text = escaped_line(*text);
+    if (auto* list = std::get_if<std::vector<std::string>>(&value))
+      for (std::string& item : *list) item = escaped_line(item);
+  }
+  return record;
 }
 
 Result<EventRecord> parse_event(std::string_view line) {

@@ -32,6 +32,10 @@ struct EventRecord {
   const std::vector<std::pair<std::string, double>>& dict(std::string_view field) const;
 };
 
+// For texts that are made of lines: names and sentences of the record with their control characters escaped, ends of lines
+// included. Fields of type `text` (events.def) keep theirs.
+EventRecord for_lines(EventRecord record);
+
 // Header lines of trace files ({"schema": ...} without "event") give a record with an empty name.
 Result<EventRecord> parse_event(std::string_view line);
 

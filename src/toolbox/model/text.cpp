@@ -8,17 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/escaped_text.h"
+#include "base/source_line.h"
 #include "base/utf8.h"
 
 namespace suture::toolbox {
 namespace {
-
-uint32_t code_point(std::string_view sequence) {
-  static constexpr unsigned char kLeadMask[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-  uint32_t point = static_cast<unsigned char>(sequence[0]) & kLeadMask[sequence.size()];
-  for (char c : sequence.substr(1)) point = (point << 6) | (static_cast<unsigned char>(c) & 0x3F);
-  return point;
-}
 
 // Columns a terminal gives to a character: 0 for combining marks, 2 for East Asian wide forms and emoji.
 int display_width(uint32_t point) {
@@ -43,7 +38,8 @@ std::string caret_line(std::string_view source, size_t column, size_t end_column
     if (source[i] == '\t') {
       out += marked ? '^' : '\t';
     } else {
-      int width = utf8_sequence(source.substr(i)) ? display_width(code_point(source.substr(i, length))) : 1;
+      int width =
+          utf8_sequence(source.substr(i)) ? display_width(utf8_code_point(source.substr(i, length))) : 1;
       out.append(static_cast<size_t>(width), marked ? '^' : ' ');
     }
     i += length;
@@ -74,33 +70,6 @@ std::string quote_part(std::string source, int64_t line, int64_t column, int64_t
 }
 
 }  // namespace
-
-std::string escape_terminal(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    size_t length = utf8_sequence(text.substr(i));
-    auto byte = static_cast<unsigned char>(text[i]);
-    if (length == 0) {
-      out += fmt::format("\\x{:02x}", byte);
-      ++i;
-      continue;
-    }
-    uint32_t point = code_point(text.substr(i, length));
-    bool control = (point < 0x20 && point != '\n' && point != '\t') || (point >= 0x7F && point < 0xA0);
-    // Direction overrides can make code read differently from what it is.
-    bool direction = (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
-    if (control) {
-      out += fmt::format("\\x{:02x}", point);
-    } else if (direction) {
-      out += fmt::format("\\u{:04x}", point);
-    } else {
-      out += text.substr(i, length);
-    }
-    i += length;
-  }
-  return out;
-}
 
 std::string indent(std::string_view text, std::string_view prefix) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
@@ -161,8 +130,9 @@ std::string quote_source(const SourceLine& source_line, const std::string& file,
     source.pop_back();
   if (source.empty()) return "";
   if (source.size() > kLongestQuote) return quote_part(std::move(source), line, column, end_column);
+  if (source == kChangedSource) column = -1;  // nothing of that line stands here
   std::string number = std::to_string(line);
-  std::string out = fmt::format("{:>6} | {}", number, escape_terminal(source));
+  std::string out = fmt::format("{:>6} | {}", number, escaped_text(source));
   if (column < 0 || static_cast<size_t>(column) >= source.size()) return out;
   // The end lies on a later line when the expression spans several: mark up to the end of this one.
   size_t end = end_column > column ? static_cast<size_t>(end_column) : source.size();

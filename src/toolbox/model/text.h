@@ -11,10 +11,6 @@ namespace suture::toolbox {
 // names.
 using SourceLine = std::function<std::string(const std::string& file, int line)>;
 
-// Control characters become \x1b and the like, so that text from a program or a trace cannot steer a
-// terminal. Newlines and tabs stay.
-std::string escape_terminal(std::string_view text);
-
 std::string indent(std::string_view text, std::string_view prefix);
 
 // "1 graph", "2 graphs"

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/lists.h"
+#include "trace/break_identity.h"
 
 namespace suture::toolbox {
 namespace {
@@ -131,13 +132,13 @@ CompileModel& TraceModel::compile_of(const EventRecord& event) {
 }
 
 void TraceModel::add_break(const EventRecord& event) {
-  int64_t line = event.integer("line"), column = event.integer("column", -1);
+  const BreakIdentity identity = break_identity(event);
   auto& record = find_or_add(breaks, [&](const BreakModel& b) {
-    return b.line == line && b.column == column && b.reason_id == event.str("reason_id") &&
-           b.file == event.str("file");
+    return BreakIdentity{b.file, b.line, b.column, b.reason_id} == identity;
   });
-  std::string function = frame_of(event).function;
-  if (record.hits == 0) record.function = function;
+  // Events of other writers may not say it.
+  const std::string function = event.str("function");
+  if (record.hits == 0) record.function = function.empty() ? frame_of(event).function : function;
   record.reason_id = event.str("reason_id");
   record.severity = severity_of(event);
   record.cause_id = event.str("cause_id");
@@ -148,8 +149,11 @@ void TraceModel::add_break(const EventRecord& event) {
   record.hints = event.list("hints");
   record.stack = read_callers(event);
   record.file = event.str("file");
-  record.line = line;
-  record.column = column;
+  record.line = identity.line;
+  record.column = identity.column;
+  record.source = event.str("source");
+  if (auto effect = event.str("effect_id"); !effect.empty())
+    add_once(record.effects, BreakEffect{effect, event.str("effect"), event.list("effect_hints")});
   record.end_column = event.integer("end_column", -1);
   if (auto resume = event.str("resume"); !resume.empty()) record.resume = resume;
   for (int64_t frame : frame_numbers(event.list("resume_frames"))) add_once(record.resume_frames, frame);
@@ -173,6 +177,7 @@ void TraceModel::add_skip(const EventRecord& event) {
   skip.explanation = event.str("explanation");
   skip.hints = event.list("hints");
   skip.file = event.str("file");
+  skip.source = event.str("source");
   skip.line = event.integer("line");
 }
 
@@ -228,7 +233,21 @@ void TraceModel::add_hint(const EventRecord& event) {
           event.integer("line"), event.integer("bytes"), event.number("cost_ms")};
 }
 
+void TraceModel::add_calls_during_compile(const EventRecord& event) {
+  const std::string function = event.str("function"), file = event.str("file"), reason = event.str("reason");
+  auto& calls = find_or_add(during_compile, [&](const DuringCompileModel& c) {
+    return c.function == function && c.file == file && c.line == event.integer("line") && c.reason == reason;
+  });
+  calls = {function,
+           file,
+           reason,
+           event.integer("line"),
+           calls.calls + event.integer("calls"),
+           calls.nested + event.integer("nested")};
+}
+
 void TraceModel::add(const EventRecord& event) {
+  if (event.is(EventId::kCallsDuringCompile)) return add_calls_during_compile(event);
   if (event.is(EventId::kPerfHint)) return add_hint(event);
   if (event.is(EventId::kGraphBreak)) return add_break(event);
   if (event.is(EventId::kFrameSkipped)) return add_skip(event);
@@ -239,7 +258,7 @@ void TraceModel::add(const EventRecord& event) {
 void TraceModel::add_line(std::string_view line) {
   auto event = parse_event(line);
   if (event.ok())
-    add(*event);
+    add(names_ == Names::kForLines ? for_lines(std::move(*event)) : *event);
   else
     ++unreadable_lines;
 }

@@ -4,7 +4,7 @@
 // How it works
 //   Events are fed in order. The compile id says which frame and which compile of it they belong to; what a
 //   capture attempt produced is replaced when a later attempt of the same compile produces it again. Breaks
-//   are merged by place: one record per (file, line, column, reason), however many compiles met it.
+//   are merged by what trace/break_identity.h calls the same one, however many compiles met it.
 // Invariants
 //   - Everything here is plain data read from events; missing fields are empty, never invented.
 #pragma once
@@ -96,8 +96,15 @@ struct FrameModel {
   std::string place() const { return file + ":" + std::to_string(line); }
 };
 
+struct BreakEffect {  // what a break does to the frame beyond its place
+  std::string reason_id, explanation;
+  std::vector<std::string> hints;
+  friend bool operator==(const BreakEffect&, const BreakEffect&) = default;
+};
+
 struct BreakModel {
-  std::string reason_id, reason, explanation, file, function, resume;
+  std::string reason_id, reason, explanation, file, function, source, resume;
+  std::vector<BreakEffect> effects;
   std::vector<int64_t> resume_frames;  // of all frames that met it
   Severity severity = Severity::kWarning;
   std::string cause_id, cause_file;  // of the break that made this one necessary
@@ -110,7 +117,7 @@ struct BreakModel {
 };
 
 struct SkipModel {
-  std::string function, reason_id, station, reason, explanation, file;
+  std::string function, reason_id, station, reason, explanation, file, source;
   Severity severity = Severity::kWarning;
   std::vector<std::string> hints;
   int64_t line = 0, hits = 0;
@@ -132,6 +139,11 @@ struct InternalErrorModel {
   int64_t line = 0;
 };
 
+struct DuringCompileModel {  // calls that ran in the interpreter meanwhile, by function and reason
+  std::string function, file, reason;
+  int64_t line = 0, calls = 0, nested = 0;
+};
+
 struct ReplayModel {
   std::string graph, function, file, conditions;
   int64_t line = 0, count = 0;
@@ -151,8 +163,12 @@ struct NoteModel {  // cache_trouble
   std::string path, message;
 };
 
+enum class Names : uint8_t { kAsTheyAre, kForLines };
+
 class TraceModel {
  public:
+  // kForLines: names and sentences are escaped, for texts that are made of lines (see for_lines).
+  explicit TraceModel(Names names = Names::kAsTheyAre) : names_(names) {}
   void add(const EventRecord& event);
   // Lines that are not events are counted, not fatal: a trace may end in the middle of a line.
   void add_line(std::string_view line);
@@ -163,6 +179,7 @@ class TraceModel {
   std::vector<LimitModel> limits;
   std::vector<InternalErrorModel> internal_errors;
   std::vector<ReplayModel> replays;
+  std::vector<DuringCompileModel> during_compile;
   std::vector<SymbolModel> symbols;
   std::vector<HintModel> hints;
   std::vector<NoteModel> cache_troubles;
@@ -178,6 +195,9 @@ class TraceModel {
   void add_compile_part(const EventRecord& event);
   void add_trouble(const EventRecord& event);
   void add_hint(const EventRecord& event);
+  void add_calls_during_compile(const EventRecord& event);
+
+  Names names_;
 };
 
 }  // namespace suture::toolbox

@@ -56,7 +56,10 @@ std::optional<Table> read_table(const LineTable& from) {
     table.kernels.push_back(
         {json_str(item, "name"), line_of(item, "first_line") + shift, line_of(item, "last_line") + shift});
   });
+  std::vector<bool> has_line;  // per place: a line number, or 0 for code that has none
   json_objects(object, "places", [&](const JsonObject& item) {
+    int64_t number = -1;
+    has_line.push_back(item["line"].get(number) == simdjson::SUCCESS && (number == 0 || line_of(number) > 0));
     table.places.push_back({json_str(item, "file"), json_str(item, "function"), json_str(item, "source"),
                             json_int(item, "line"), json_int(item, "end_line"), json_int(item, "column"),
                             json_int(item, "end_column")});
@@ -69,7 +72,7 @@ std::optional<Table> read_table(const LineTable& from) {
                 static_cast<size_t>(json_int(item, "node")), static_cast<size_t>(json_int(item, "place")),
                 json_str(item, "kind")};
     if (entry.kernel < table.kernels.size() && entry.node < table.nodes.size() &&
-        entry.place < table.places.size())
+        entry.place < table.places.size() && has_line[entry.place])
       table.entries.push_back(std::move(entry));
   });
   return table;
@@ -141,7 +144,8 @@ void find_source_line(Where& where, const std::vector<Table>& tables, std::strin
       if (!match.lines.empty()) where.matches.push_back(std::move(match));
     }
     for (const Entry& entry : table.entries)
-      if (ends_path(table.places[entry.place].file, file)) lines.insert(table.places[entry.place].line);
+      if (const PlaceFound& place = table.places[entry.place]; place.line > 0 && ends_path(place.file, file))
+        lines.insert(place.line);
   }
   if (!where.matches.empty()) return;
   const auto after = lines.upper_bound(line);
@@ -227,8 +231,10 @@ Result<Where> find_where(std::span<const LineTable> from, std::string_view query
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), line);
   if (error != std::errc{} || end != number.data() + number.size() || line < 1 || colon == 0)
     return refused(fmt::format(
-        "'{}' is not NAME:LINE, for example {}:12 or script.py:5", query,
-        query.empty() || query.front() == ':' ? "f_0123456789abcdef.cpp" : query.substr(0, colon)));
+        "'{}' is not NAME:LINE, for example {}:12 or script.py:5. LINE is one whole number from 1 on; NAME "
+        "is a kernel, a "
+        "graph, a kernel file or a file of your program",
+        query, query.empty() || query.front() == ':' ? "f_0123456789abcdef.cpp" : query.substr(0, colon)));
   const std::string_view name = query.substr(0, colon);
   const std::vector<Table> tables = distinct_tables(from);
   Where where{.query = std::string(query), .from_kernel = is_kernel_name(tables, name)};

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/escaped_text.h"
 #include "base/json_writer.h"
+#include "base/lists.h"
 #include "toolbox/model/text.h"
 #include "toolbox/where/where.h"
 
@@ -42,15 +44,24 @@ void write(JsonWriter& json, const WhereMatch& match) {
 }
 
 std::string place_text(const PlaceFound& found) {
-  std::string text = found.line > 0 ? place(found.file, found.line) : found.file + " (no line numbers)";
-  if (!found.function.empty()) text += " in " + found.function;
+  std::string text =
+      escaped_line(found.line > 0 ? place(found.file, found.line) : found.file + " (no line numbers)");
+  if (!found.function.empty()) text += " in " + escaped_line(found.function);
   const size_t indentation = found.source.find_first_not_of(" \t");
   return text + (indentation == std::string::npos ? "" : "    " + found.source.substr(indentation));
 }
 
+// Expressions that stand on one line are places of their own, which differ in their columns only: people read the line.
+std::vector<std::string> place_lines(const std::vector<PlaceFound>& places) {
+  std::vector<std::string> lines;
+  for (const PlaceFound& found : places) add_once(lines, place_text(found));
+  return lines;
+}
+
 std::string node_text(const NodeFound& node) {
-  return node.target.empty() || node.target == node.name ? node.name
-                                                         : fmt::format("{} ({})", node.name, node.target);
+  return escaped_line(node.target.empty() || node.target == node.name
+                          ? node.name
+                          : fmt::format("{} ({})", node.name, node.target));
 }
 
 std::string_view verb(std::string_view kind) {
@@ -68,16 +79,23 @@ std::string nodes_text(const WhereMatch& match, const LineFound& line) {
 
 std::string of_kernel_line(const WhereMatch& match) {
   const LineFound& line = match.lines.front();
-  std::string text = fmt::format("{} in kernel {} of graph {}\n  {}\n", place(match.path, line.line),
-                                 match.kernel, match.graph, nodes_text(match, line));
-  for (size_t at : line.places) text += fmt::format("  from {}\n", place_text(match.places[at]));
+  std::string text =
+      fmt::format("{}\n  {}\n",
+                  escaped_line(fmt::format("{} in kernel {} of graph {}", place(match.path, line.line),
+                                           match.kernel, match.graph)),
+                  nodes_text(match, line));
+  std::vector<PlaceFound> places;
+  for (size_t at : line.places) places.push_back(match.places[at]);
+  for (const std::string& from : place_lines(places)) text += fmt::format("  from {}\n", from);
   return text;
 }
 
 std::string of_source_line(const WhereMatch& match) {
   std::string text;
-  for (const PlaceFound& from : match.places) text += place_text(from) + "\n";
-  text += fmt::format("  made in kernel {} of graph {}, {}\n", match.kernel, match.graph, match.path);
+  for (const std::string& from : place_lines(match.places)) text += from + "\n";
+  text += escaped_line(
+              fmt::format("  made in kernel {} of graph {}, {}", match.kernel, match.graph, match.path)) +
+          "\n";
   for (const LineFound& line : match.lines)
     text += fmt::format("    line {} {}\n", line.line, nodes_text(match, line));
   return text;
@@ -97,10 +115,13 @@ std::string where_text(const Where& where) {
   std::string text;
   for (const WhereMatch& match : where.matches)
     text += where.from_kernel ? of_kernel_line(match) : of_source_line(match);
-  if (where.matches.empty())
-    text = fmt::format("no kernel is made from {}; lines that are: {}\n", where.query,
+  if (where.matches.empty() && where.nearest_lines.empty())
+    text = fmt::format("no kernel is made from {}: what kernels are made from there has no line numbers\n",
+                       escaped_line(where.query));
+  else if (where.matches.empty())
+    text = fmt::format("no kernel is made from {}; lines that are: {}\n", escaped_line(where.query),
                        fmt::join(where.nearest_lines, ", "));
-  return escape_terminal(text);
+  return escaped_text(text);
 }
 
 }  // namespace suture::toolbox

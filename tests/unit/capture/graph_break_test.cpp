@@ -27,10 +27,22 @@ TEST(BreakText, the_message_has_place_reason_explanation_and_one_line_per_hint) 
   EXPECT_EQ(data_dependent().hints().size(), 3u);
 }
 
-TEST(BreakText, a_wrapper_names_its_cause) {
+TEST(BreakText, what_a_break_does_to_the_loop_around_it_is_its_effect) {
   Break outer = data_dependent();
   outer.reason = BreakReason::kBreakInLoop;
   outer.cause = std::make_shared<Break>(data_dependent());
+  EXPECT_EQ(&outer.first_here(), outer.cause.get());
+  EXPECT_THAT(outer.message(), ::testing::HasSubstr("Graph Break Reason: Data-dependent branching\n"));
+  EXPECT_THAT(outer.message(), ::testing::HasSubstr("\nEffect: if y.sum() > 0 inside this loop"));
+  EXPECT_THAT(outer.message(), ::testing::HasSubstr("\nHint: Move the statement out of the loop."));
+}
+
+TEST(BreakText, a_break_elsewhere_is_named_as_the_cause) {
+  Break outer = data_dependent();
+  outer.reason = BreakReason::kCalleeBreaks;
+  outer.cause = std::make_shared<Break>(data_dependent());
+  outer.where.line = outer.where.end_line = 9;
+  EXPECT_EQ(&outer.first_here(), &outer);
   EXPECT_THAT(outer.message(), ::testing::HasSubstr("because of Data-dependent branching at seed.py:3"));
 }
 

@@ -46,14 +46,6 @@ TEST(Duration, has_the_unit_that_fits) {
   EXPECT_EQ(duration(0.0038), "3.80 us");
 }
 
-TEST(EscapeTerminal, control_and_direction_characters_become_visible) {
-  EXPECT_EQ(escape_terminal("a\x1b[2Jb\tc\n"), "a\\x1b[2Jb\tc\n");
-  EXPECT_EQ(escape_terminal("\xc2\x9b"), "\\x9b");        // C1 control
-  EXPECT_EQ(escape_terminal("\xe2\x80\xae"), "\\u202e");  // right-to-left override
-  EXPECT_EQ(escape_terminal("\xff"), "\\xff");            // not UTF-8
-  EXPECT_EQ(escape_terminal("é面"), "é面");
-}
-
 TEST(ParseEvent, reads_the_envelope_and_fields_of_every_type) {
   auto event = parse_event(
       R"({"schema":1,"event":"frame_done","compile_id":"3/1_2","time":2.5,"fields":{"s":"t","i":7,"f":1.5,"b":true,"l":["a","b"],"d":{"p":2.0}}})");

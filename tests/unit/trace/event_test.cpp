@@ -24,7 +24,7 @@ TEST(EventInfo, EveryEventHasAUniqueNameAndADoc) {
 }
 
 TEST(EventInfo, FieldTypesAreOnesTheJsonWriterKnows) {
-  const std::set<std::string_view> known = {"str", "int", "float", "bool", "list", "dict"};
+  const std::set<std::string_view> known = {"str", "text", "int", "float", "bool", "list", "dict"};
   for (const EventFieldInfo& f : all_event_fields())
     EXPECT_TRUE(known.contains(f.type)) << f.name << ": " << f.type;
 }
