@@ -220,7 +220,9 @@ class Graph:
     """What a backend receives: the captured graph. Immutable."""
 
     name: str
-    nodes: list[dict[str, Any]]  # name, op, kind (see op_table), target, operands: list[str], dtype, shape: list[str], type: str, file, line
+    nodes: list[dict[str, Any]]
+    """name, op, kind (see op_table), target, operands: list[str], dtype, shape: list[str], type: str, file, line"""
+
     placeholders: list[str]
     outputs: list[str]
     code: str  # to_numpy_source().text

@@ -278,9 +278,9 @@ std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph) {
 Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Compiler& compiler) {
   PyRef list = PyRef::steal(PySequence_List(inputs));
   if (!list) return Error::python("backend");
+  options.overrides.emplace_back("strict", "True");
   Options chosen = compiler.options;
   for (const auto& [name, value] : options.overrides) SUTURE_TRY_VOID(chosen.set(name, value));
-  SUTURE_TRY_VOID(chosen.set("strict", "true"));
   CompileContext ctx{compiler.trace, chosen, std::move(options), {compiler.new_frame_id(), 0, 0}};
   Phases phases;
   GraphSource source{.graph = graph,
