@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-_BITS = {2: np.int16, 4: np.int32, 8: np.int64}
+_BITS: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def _ordered(x: np.ndarray) -> np.ndarray:

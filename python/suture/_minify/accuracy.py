@@ -79,11 +79,15 @@ def judge(
             found.append(other)
         elif not same_bits(np.asarray(got), np.asarray(wanted)):
             free = fast or node in program.tainted
-            unsure.append((what, node, got, wanted)) if free else found.append(_value_difference(what, got, wanted, None))
+            unsure.append((what, node, got, wanted)) if free else found.append(
+                _value_difference(what, got, wanted, None)
+            )
     return found + _unexplained(program, fresh, unsure, fast)
 
 
-def _named(word: str, nodes: Sequence[str], got: Sequence[Any], wanted: Sequence[Any]) -> list[tuple[str, str, Any, Any]]:
+def _named(
+    word: str, nodes: Sequence[str], got: Sequence[Any], wanted: Sequence[Any]
+) -> list[tuple[str, str, Any, Any]]:
     rows = zip(nodes, got, wanted, strict=True)
     return [(f"{word} {i}", node, mine, right) for i, (node, mine, right) in enumerate(rows)]
 
@@ -157,7 +161,9 @@ class _Spread:
         return SAFETY * self.ulp + 1.0 if floats else np.where(self.ulp > 0, np.inf, 0.0)
 
 
-def _unexplained(program: Program, fresh: Fresh, unsure: list[tuple[str, str, Any, Any]], fast: bool) -> list[Difference]:
+def _unexplained(
+    program: Program, fresh: Fresh, unsure: list[tuple[str, str, Any, Any]], fast: bool
+) -> list[Difference]:
     if not unsure:
         return []
     spreads = [_Spread(wanted) for _, _, _, wanted in unsure]
@@ -178,10 +184,7 @@ def _values_of(
     program: Program, fresh: Fresh, wanted: list[tuple[str, str, Any, Any]], wide: bool = False, after: Any = None
 ) -> list[Any]:
     """Of these results in one more run: outputs by their node, inputs as the run left them."""
-    own = fresh()
-    if wide:
-        own = [widened(value) for value in own]
-    values = program.run(own, wide=wide, after=after)
+    values = program.run(fresh(), wide=wide, after=after)
     return [values[node] for _, node, _, _ in wanted]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from suture import _core
 
 WIDER = bool(np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant)
-_WIDE = {
+_WIDE: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.float16): np.dtype(np.float32),
     np.dtype(np.float32): np.dtype(np.float64),
     np.dtype(np.float64): np.dtype(np.longdouble),

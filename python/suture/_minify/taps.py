@@ -72,7 +72,6 @@ class Analysis:
     first             the first op that diverges; None
     found_by          taps | prefix | "" when there is none
     nondeterministic  results that differ between two calls with equal inputs
-    replaced          the kernels met a condition (NaN from numbers, overflow, division by zero): results are NumPy's own
     notes             what limits the answer
     """
 
@@ -81,7 +80,6 @@ class Analysis:
     first: Row | None = None
     found_by: str = ""
     nondeterministic: list[str] = field(default_factory=list)
-    replaced: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -96,14 +94,11 @@ def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool
     """Compiles and runs the graph in this process: what may crash or hang belongs into a child (see oracle.py)."""
     program = Program(graph, fresh())
     analysis = Analysis()
-    with _kernels() as kernels, _replays() as replays:
+    with _kernels() as kernels:
         compiled = compile_graph(graph)
         results, inputs = _call(compiled, fresh)
-        analysis.replaced = bool(replays)
         analysis.nondeterministic = _differing(results, _call(compiled, fresh)[0])
     analysis.results = judge(program, fresh, results, inputs, fast)
-    if analysis.replaced:
-        analysis.notes.append("the kernels met a condition that NumPy reports, so the results are NumPy's own")
     _judge_taps(program, graph, fresh, compile_graph, kernels, analysis, fast)
     if analysis.results and not analysis.first:
         _judge_prefixes(program, graph, fresh, compile_graph, kernels, analysis, fast)
@@ -111,6 +106,8 @@ def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool
 
 
 def _call(compiled: Callable[..., Any], fresh: Fresh) -> tuple[tuple[Any, ...], list[Any]]:
+    """Results, and the inputs afterwards. No condition is reported, so none makes NumPy do the work again: what is judged is
+    what the kernels give for NaN, overflow and division by zero, too."""
     inputs = fresh()
     with np.errstate(all="ignore"):
         return tuple(compiled(*inputs)), inputs
@@ -140,16 +137,6 @@ def _kernels() -> Iterator[dict[str, str]]:
     token = _core.subscribe(["kernel_source"], on_event)
     try:
         yield kernels
-    finally:
-        _core.unsubscribe(token)
-
-
-@contextmanager
-def _replays() -> Iterator[list[str]]:
-    seen: list[str] = []
-    token = _core.subscribe(["replay"], seen.append)
-    try:
-        yield seen
     finally:
         _core.unsubscribe(token)
 
@@ -236,9 +223,17 @@ class _Judging:
         far = distance(a, b)
         if op.kind == "Effect" and op.name in self._program.tainted:
             # What was stored over is no longer there to be judged exactly.
-            return _row(op, self._kernels, verdict=NOT_JUDGED, ulp=float(far.max()), why="what it writes over may be rounded otherwise")
+            return _row(
+                op,
+                self._kernels,
+                verdict=NOT_JUDGED,
+                ulp=float(far.max()),
+                why="what it writes over may be rounded otherwise",
+            )
         if self._fast and a.dtype.kind in "fc":
-            return _row(op, self._kernels, verdict=NOT_JUDGED, ulp=float(far.max()), why="numerics='fast' rounds as it likes")
+            return _row(
+                op, self._kernels, verdict=NOT_JUDGED, ulp=float(far.max()), why="numerics='fast' rounds as it likes"
+            )
         if not far.any():
             if op_rows()[op.op]["name"] in _ANY_ZERO:
                 return _row(op, self._kernels)
@@ -254,7 +249,9 @@ class _Judging:
             mine = np.where(np.isfinite(mine), mine, 0.0)
         special = np.isnan(a) != np.isnan(b)
         mine[special] = np.inf
-        zeros = (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b)) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
+        zeros = (
+            (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b)) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
+        )
         found = {"ulp": float(mine.max()), "numpy_ulp": float(numpys.max())}
         if (mine > op.bound + _ROUNDING).any():
             text = f"more than the {op.bound:g} ULP of the table from the exact result"
