@@ -84,6 +84,27 @@ std::vector<Event> Compiler::family_events(int frame_id) const {
   return events;
 }
 
+namespace {
+
+void collect_frames(const FrameRecord& record, std::vector<int>& out) {
+  out.push_back(record.id);
+  for (const auto& child : record.children) collect_frames(*child, out);
+}
+
+}  // namespace
+
+std::vector<PyRef> Compiler::family_callables(PyView callable) const {
+  std::vector<int> frames;
+  if (auto root = record(cache_of(callable).frame_id())) collect_frames(*root, frames);
+  std::vector<PyRef> found;
+  for (const PyRef& weak : live_callables_)
+    if (PyView live = weak_target(weak.get());
+        live && std::ranges::find(frames, cache_of(live).frame_id()) != frames.end())
+      found.push_back(PyRef::borrow(live));
+  std::ranges::sort(found, {}, [](const PyRef& live) { return cache_of(live.get()).frame_id(); });
+  return found;
+}
+
 Result<PyRef> Compiler::compile(PyView function, FrameOptions frame_options) {
   if (!is_python_function(function))
     return Error::unsupported("compile", fmt::format("{} is not a Python function", type_name(function)));
