@@ -38,20 +38,6 @@ void raise(const Error& error) {
   throw std::runtime_error(error.step + ": " + error.message);
 }
 
-namespace {
-
-std::string plugin_path() {
-  Dl_info where;
-  if (!dladdr(reinterpret_cast<const void*>(&plugin_path), &where) || !where.dli_fname) return "";
-  std::string path = where.dli_fname;
-  return path.substr(0, path.rfind('/') + 1) + "libsuture_toolchain.so";
-}
-
-DynamicMode dynamic_mode(std::optional<bool> dynamic) {
-  if (!dynamic) return DynamicMode::kAutomatic;
-  return *dynamic ? DynamicMode::kAlways : DynamicMode::kNever;
-}
-
 std::vector<std::pair<std::string, std::string>> overridden_options(const nb::object& options) {
   std::vector<std::pair<std::string, std::string>> overrides;
   if (options.is_none()) return overrides;
@@ -67,6 +53,20 @@ std::vector<std::pair<std::string, std::string>> overridden_options(const nb::ob
     overrides.emplace_back(std::move(name), std::move(text));
   }
   return overrides;
+}
+
+namespace {
+
+std::string plugin_path() {
+  Dl_info where;
+  if (!dladdr(reinterpret_cast<const void*>(&plugin_path), &where) || !where.dli_fname) return "";
+  std::string path = where.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + "libsuture_toolchain.so";
+}
+
+DynamicMode dynamic_mode(std::optional<bool> dynamic) {
+  if (!dynamic) return DynamicMode::kAutomatic;
+  return *dynamic ? DynamicMode::kAlways : DynamicMode::kNever;
 }
 
 nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, const std::string& backend,

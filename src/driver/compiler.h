@@ -66,6 +66,7 @@ class Compiler {
   std::string profile_directory() const;
   std::string cache_directory() const;  // resolved; "" when off
   std::shared_ptr<FrameRecord> record(int frame_id) const;
+  int new_frame_id() { return next_frame_++; }  // of a compile that no frame asked for
   // Events of a callable and of everything it made, in order of time.
   std::vector<Event> family_events(int frame_id) const;
   // A compiled callable and the live ones that it made, in the order of their frames.
