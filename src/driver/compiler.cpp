@@ -41,8 +41,8 @@ bool counted_in_another(std::vector<Event>& events, const Event& event) {
   };
   for (Event& known : events) {
     if (known.id != EventId::kReplay || !same(known, "graph") || !same(known, "conditions")) continue;
-    for (auto& [name, value] : known.fields)
-      if (name == "count") ++std::get<int64_t>(value);
+    for (auto& [field, value] : known.fields)
+      if (field == "count") ++std::get<int64_t>(value);
     return true;
   }
   return false;
