@@ -19,6 +19,7 @@
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 #include "driver/hooks.h"
+#include "driver/write_ahead.h"
 #include "runtime/compiled_graph.h"
 #include "toolchain/kernel_cache.h"
 #include "toolchain/prelude.h"
@@ -67,6 +68,28 @@ std::vector<std::pair<std::string, std::string>> overridden_options(const nb::ob
     overrides.emplace_back(std::move(name), std::move(text));
   }
   return overrides;
+}
+
+nb::dict read_record_file(const std::string& path) {
+  const RingContents contents = read_ring_file(path);
+  nb::list records;
+  for (const RingRecord& record : contents.records) {
+    nb::dict row;
+    row["serial"] = record.serial;
+    row["began"] = static_cast<double>(record.began_ns) / 1e9;
+    row["open"] = record.open;
+    row["facts"] = text(record.facts);
+    row["data_offset"] = record.data_offset;
+    row["data_bytes"] = record.data_bytes;
+    records.append(row);
+  }
+  nb::dict result;
+  result["problem"] = text(contents.problem);
+  result["pid"] = contents.pid;
+  result["alive"] = contents.alive;
+  result["about"] = text(contents.about_process);
+  result["records"] = records;
+  return result;
 }
 
 nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, const std::string& backend,
@@ -243,6 +266,15 @@ void bind_toolchain(nb::module_& module) {
         compiler().hooks.graph_recorder = recorder.is_none() ? PyRef() : PyRef::borrow(recorder.ptr());
       },
       nb::arg("recorder").none());
+  module.def("on_failed_compile",
+             [](nb::object hook) { compiler().hooks.failed_compile = PyRef::borrow(hook.ptr()); });
+  module.def("record_directory", [] { return record_directory(compiler()); });
+  module.def("record_files", [](const std::string& directory) { return ring_files(directory); });
+  module.def("read_record_file", &read_record_file);
+  module.def("record_state", [] {
+    RingFile* file = compiler().records();
+    return file ? nb::make_tuple(text(file->path()), text(file->trouble())) : nb::make_tuple("", "");
+  });
   module.def("plugin_path", &plugin_path);
   module.attr("internal_error_prefix") = text(std::string(Compiler::kInternalErrorPrefix));
   module.def("cache_directory", [] { return compiler().cache_directory(); });

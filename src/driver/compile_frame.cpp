@@ -30,11 +30,13 @@
 #include "driver/callees.h"
 #include "driver/capture_watch.h"
 #include "driver/compiler.h"
+#include "driver/failed_compile.h"
 #include "driver/recompile_advice.h"
 #include "driver/record_run.h"
 #include "driver/report_guards.h"
 #include "driver/reports.h"
 #include "driver/stopwatch.h"
+#include "driver/write_ahead.h"
 
 namespace suture {
 namespace {
@@ -115,6 +117,22 @@ Result<CompileOutcome> eager_entry(Capture capture, const FrameInput& input, int
   return CompileOutcome{std::move(entry), std::nullopt};
 }
 
+// What kills the process on the way is in its record; what fails leaves a file when the user wants one.
+Result<PyRef> compile_recorded(Capture& capture, const FrameInput& input, Compiler& compiler,
+                               CompileContext& ctx, Phases& phases) {
+  leave_repro_before(capture, input, compiler, ctx);
+  std::vector<NativeGraph::InputBinding> bindings = input_bindings(capture);
+  Result<PyRef> made = Error::internal("backend", "nothing was compiled");
+  {
+    const OpenRecord record =
+        record_compile(capture, present_inputs(capture, input), bindings, compiler, ctx);
+    made = compile_graph(capture, input, compiler, ctx, phases);
+  }
+  if (!made.ok()) return leave_repro(std::move(made).error(), capture, input, compiler, ctx);
+  record_runs(made->get(), capture, std::move(bindings), compiler, ctx);
+  return made;
+}
+
 Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& input, int entry_number,
                                         FrameRecord& frame, Compiler& compiler, CompileContext& ctx,
                                         Phases& phases) {
@@ -125,7 +143,7 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
     report_graph(ctx, capture.graph);
     report_inputs(ctx, compiler, capture, input);
     add_symbol_inputs(capture);
-    SUTURE_TRY(compiled, compile_graph(capture, input, compiler, ctx, phases));
+    SUTURE_TRY(compiled, compile_recorded(capture, input, compiler, ctx, phases));
     record_first_run(compiled.get(), capture.graph.name, compiler, ctx);
     entry->compiled_graph = std::move(compiled);
   }
