@@ -19,7 +19,6 @@
 #include "cpython/numpy_api.h"
 #include "cpython/objects.h"
 #include "driver/hooks.h"
-#include "driver/write_ahead.h"
 #include "runtime/compiled_graph.h"
 #include "toolchain/kernel_cache.h"
 #include "toolchain/prelude.h"
@@ -39,20 +38,6 @@ void raise(const Error& error) {
   throw std::runtime_error(error.step + ": " + error.message);
 }
 
-namespace {
-
-std::string plugin_path() {
-  Dl_info where;
-  if (!dladdr(reinterpret_cast<const void*>(&plugin_path), &where) || !where.dli_fname) return "";
-  std::string path = where.dli_fname;
-  return path.substr(0, path.rfind('/') + 1) + "libsuture_toolchain.so";
-}
-
-DynamicMode dynamic_mode(std::optional<bool> dynamic) {
-  if (!dynamic) return DynamicMode::kAutomatic;
-  return *dynamic ? DynamicMode::kAlways : DynamicMode::kNever;
-}
-
 std::vector<std::pair<std::string, std::string>> overridden_options(const nb::object& options) {
   std::vector<std::pair<std::string, std::string>> overrides;
   if (options.is_none()) return overrides;
@@ -70,26 +55,18 @@ std::vector<std::pair<std::string, std::string>> overridden_options(const nb::ob
   return overrides;
 }
 
-nb::dict read_record_file(const std::string& path) {
-  const RingContents contents = read_ring_file(path);
-  nb::list records;
-  for (const RingRecord& record : contents.records) {
-    nb::dict row;
-    row["serial"] = record.serial;
-    row["began"] = static_cast<double>(record.began_ns) / 1e9;
-    row["open"] = record.open;
-    row["facts"] = text(record.facts);
-    row["data_offset"] = record.data_offset;
-    row["data_bytes"] = record.data_bytes;
-    records.append(row);
-  }
-  nb::dict result;
-  result["problem"] = text(contents.problem);
-  result["pid"] = contents.pid;
-  result["alive"] = contents.alive;
-  result["about"] = text(contents.about_process);
-  result["records"] = records;
-  return result;
+namespace {
+
+std::string plugin_path() {
+  Dl_info where;
+  if (!dladdr(reinterpret_cast<const void*>(&plugin_path), &where) || !where.dli_fname) return "";
+  std::string path = where.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + "libsuture_toolchain.so";
+}
+
+DynamicMode dynamic_mode(std::optional<bool> dynamic) {
+  if (!dynamic) return DynamicMode::kAutomatic;
+  return *dynamic ? DynamicMode::kAlways : DynamicMode::kNever;
 }
 
 nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, const std::string& backend,
@@ -268,13 +245,6 @@ void bind_toolchain(nb::module_& module) {
       nb::arg("recorder").none());
   module.def("on_failed_compile",
              [](nb::object hook) { compiler().hooks.failed_compile = PyRef::borrow(hook.ptr()); });
-  module.def("record_directory", [] { return record_directory(compiler()); });
-  module.def("record_files", [](const std::string& directory) { return ring_files(directory); });
-  module.def("read_record_file", &read_record_file);
-  module.def("record_state", [] {
-    RingFile* file = compiler().records();
-    return file ? nb::make_tuple(text(file->path()), text(file->trouble())) : nb::make_tuple("", "");
-  });
   module.def("plugin_path", &plugin_path);
   module.attr("internal_error_prefix") = text(std::string(Compiler::kInternalErrorPrefix));
   module.def("cache_directory", [] { return compiler().cache_directory(); });
@@ -328,5 +298,6 @@ NB_MODULE(_core, module) {
   bind_status(module);
   bind_tables(module);
   bind_graph(module);
+  bind_records(module);
   bind_toolchain(module);
 }

@@ -15,7 +15,6 @@
 #include "trace/event.h"
 
 namespace suture {
-namespace {
 
 const char* kind_name(OpKind kind) {
   switch (kind) {
@@ -29,6 +28,8 @@ const char* kind_name(OpKind kind) {
   }
   return "?";
 }
+
+namespace {
 
 const char* level_name(OpLevel level) {
   switch (level) {

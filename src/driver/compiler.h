@@ -68,6 +68,7 @@ class Compiler {
   std::string profile_directory() const;
   std::string cache_directory() const;  // resolved; "" when off
   std::shared_ptr<FrameRecord> record(int frame_id) const;
+  int new_frame_id() { return next_frame_++; }  // of a compile that no frame asked for
   // Events of a callable and of everything it made, in order of time.
   std::vector<Event> family_events(int frame_id) const;
   // Emits what `make` makes when a listener wants one of `kinds`, and remembers how to make it for family_events: nobody
