@@ -347,13 +347,9 @@ class RunRecord(Protocol):
     def done(self, outputs: tuple[Any, ...] | None) -> tuple[list[str], list[str], list[str]] | None:
         """None: the run raised. Returns the lists of the event graph_run, or None for no event."""
 
-def on_failed_compile(
-    hook: Callable[
-        [str, Graph, list[Any] | None, Callable[..., Any] | None, BaseException | None], BaseException | None
-    ],
-) -> None:
-    """With the option repro_after: hook(facts, graph, inputs, backend callable, exception) when a compile failed, and with
-    repro_level 3 before every compile; what it returns is raised. `facts`: see failed_compile.cpp."""
+def watch_failures(hook: Callable[[str, Graph, list[Any] | None, Callable[..., Any] | None, Any], Any]) -> None:
+    """With the option repro_after: hook(facts, graph, inputs, backend callable, subject) when a compile fails, before a compile
+    (repro_level 3), and after one whose runs are to be checked; see failed_compile.cpp."""
 
 def record_graphs(recorder: Callable[[str, str, tuple[Any, ...]], RunRecord | None] | None) -> None:
     """Graphs compiled from now on call recorder(compile id, graph name, inputs) when they run first. None stops."""

@@ -13,7 +13,7 @@ _token: int | None = None
 
 def start() -> None:
     _core.register_exceptions(GraphBreak, InternalError)
-    _core.on_failed_compile(_failed_compile)
+    _core.watch_failures(_watch_graph)
     for problem in [*_core.option_problems(), *_misspelt_variables(), *_unused_compiler()]:
         warn(problem)
     if config.logs:
@@ -30,10 +30,10 @@ def start() -> None:
         _dump.start()
 
 
-def _failed_compile(*failure: Any) -> BaseException | None:
+def _watch_graph(*about: Any) -> Any:
     from suture._minify import launcher
 
-    return launcher.on_failed_compile(*failure)
+    return launcher.on_graph(*about)
 
 
 def _misspelt_variables() -> list[str]:

@@ -63,7 +63,8 @@ bool write_at(int fd, const void* bytes, size_t size, uint64_t offset) {
 
 bool read_at(int fd, void* bytes, size_t size, uint64_t offset) {
   for (size_t done = 0; done < size;) {
-    const ssize_t n = pread(fd, static_cast<char*>(bytes) + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t n =
+        pread(fd, static_cast<char*>(bytes) + done, size - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     done += static_cast<size_t>(n);
@@ -149,7 +150,8 @@ bool RingFile::open_file() {
   pid_ = pid;
   if (fd_ >= 0) return true;
   if (!trouble_.empty()) return false;
-  if (const int error = make_directories(directory_)) return give_up("the directory could not be made", error);
+  if (const int error = make_directories(directory_))
+    return give_up("the directory could not be made", error);
   const Closing directory(open_private_directory(directory_));
   if (directory.fd < 0) return give_up("the directory is not the user's own", errno);
   return make_file(directory.fd);
@@ -210,8 +212,9 @@ void RingFile::finish() {
 namespace {
 
 bool is_record(const RecordHead& head, uint64_t offset, uint64_t file_bytes) {
-  return std::memcmp(head.magic, kRecordMagic, sizeof kRecordMagic) == 0 && head.head_hash == head_hash(head) &&
-         head.facts_bytes <= file_bytes && head.data_bytes <= file_bytes &&
+  return std::memcmp(head.magic, kRecordMagic, sizeof kRecordMagic) == 0 &&
+         head.head_hash == head_hash(head) && head.facts_bytes <= file_bytes &&
+         head.data_bytes <= file_bytes &&
          offset + sizeof head + head.facts_bytes + head.data_bytes <= file_bytes;
 }
 

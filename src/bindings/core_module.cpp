@@ -243,8 +243,8 @@ void bind_toolchain(nb::module_& module) {
         compiler().hooks.graph_recorder = recorder.is_none() ? PyRef() : PyRef::borrow(recorder.ptr());
       },
       nb::arg("recorder").none());
-  module.def("on_failed_compile",
-             [](nb::object hook) { compiler().hooks.failed_compile = PyRef::borrow(hook.ptr()); });
+  module.def("watch_failures",
+             [](nb::object hook) { compiler().hooks.graph_watch = PyRef::borrow(hook.ptr()); });
   module.def("plugin_path", &plugin_path);
   module.attr("internal_error_prefix") = text(std::string(Compiler::kInternalErrorPrefix));
   module.def("cache_directory", [] { return compiler().cache_directory(); });

@@ -233,8 +233,7 @@ Result<BackendArguments> backend_arguments(const Capture& capture, const FrameIn
   std::vector<InputBinding> bindings = input_bindings(capture);
   SUTURE_TRY(replay,
              make_replay(capture.graph, capture.call_sites, bindings, function_globals(input.function)));
-  SUTURE_TRY(graph,
-             compiler.hooks.make_graph_object(capture.graph, std::move(replay), std::move(bindings)));
+  SUTURE_TRY(graph, compiler.hooks.make_graph_object(capture.graph, std::move(replay), std::move(bindings)));
   Result<PyRef> inputs = example_inputs(capture, input);
   if (!inputs.ok() && inputs.error().kind == ErrorKind::kPython) return std::move(inputs).error();
   PyRef list = inputs.ok() ? std::move(inputs).value() : PyRef::borrow(Py_None);

@@ -121,16 +121,15 @@ Result<CompileOutcome> eager_entry(Capture capture, const FrameInput& input, int
 Result<PyRef> compile_recorded(Capture& capture, const FrameInput& input, Compiler& compiler,
                                CompileContext& ctx, Phases& phases) {
   leave_repro_before(capture, input, compiler, ctx);
-  std::vector<NativeGraph::InputBinding> bindings = input_bindings(capture);
+  auto recorded = recorded_graph(capture, input_bindings(capture), compiler, ctx);
   Result<PyRef> made = Error::internal("backend", "nothing was compiled");
   {
-    const OpenRecord record =
-        record_compile(capture, present_inputs(capture, input), bindings, compiler, ctx);
+    const OpenRecord record = record_compile(recorded.get(), present_inputs(capture, input), compiler);
     made = compile_graph(capture, input, compiler, ctx, phases);
   }
   if (!made.ok()) return leave_repro(std::move(made).error(), capture, input, compiler, ctx);
-  record_runs(made->get(), capture, std::move(bindings), compiler, ctx);
-  return made;
+  record_runs(made->get(), std::move(recorded), compiler);
+  return with_checked_runs(std::move(made).value(), capture, input, compiler, ctx);
 }
 
 Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& input, int entry_number,

@@ -1,7 +1,10 @@
 // The hook is Python because it writes arrays and source text:
-//   hook(facts, graph, inputs | None, backend callable | None, exception | None) -> an exception to raise, or None
-// `facts` is JSON: case_facts and, of a failure, stage, step and message. What fails in the hook is reported as unraisable; the
-// frame then goes on with the error it had.
+//   hook(facts, graph, inputs | None, backend callable | None, subject) -> an object or None
+// `facts` is JSON: {"what", "case": case_facts, "level"}; by `what` the subject and the result are
+//   failed   the exception or None, with "step" and "message" in the facts    the exception to raise
+//   before   None                                                            ignored
+//   runs     the compiled graph                                              a callable in its place
+// What fails in the hook is reported as unraisable; the frame then goes on with what it had.
 #include "driver/failed_compile.h"
 
 #include <optional>
@@ -36,18 +39,23 @@ void raise_object(PyView exception) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
 }
 
-bool is_failure(const Error& error, const CompileContext& ctx) {
+// Whether failures of this frame's backend are to leave a file.
+bool is_watched(const CompileContext& ctx) {
   const ReproAfter after = repro_after(ctx.options);
-  if (after == ReproAfter::kNothing) return false;
-  if (after == ReproAfter::kLowering && ctx.frame.backend_callable) return false;
+  return after == ReproAfter::kCapture || (after == ReproAfter::kLowering && !ctx.frame.backend_callable);
+}
+
+bool is_failure(const Error& error, const CompileContext& ctx) {
+  if (!is_watched(ctx)) return false;
   if (error.kind == ErrorKind::kInternal) return true;
   return error.kind == ErrorKind::kPython && error.step == "backend" && pending_error_is_ordinary() &&
          !PyErr_ExceptionMatches(PyExc_MemoryError);
 }
 
-std::string failure_facts(const CompileContext& ctx, const Capture& capture, const Error* error) {
+std::string facts_of(const char* what, const CompileContext& ctx, const Capture& capture,
+                     const Error* error = nullptr) {
   JsonWriter json;
-  json.begin_object().key("case").raw(case_facts(ctx, capture.graph, capture.function.code));
+  json.begin_object().field("what", what).key("case").raw(case_facts(ctx, capture.graph, capture.function.code));
   json.field("level", ctx.options.number("repro_level"));
   if (error) json.field("step", error->step).field("message", error->message);
   return json.end_object().text();
@@ -55,8 +63,8 @@ std::string failure_facts(const CompileContext& ctx, const Capture& capture, con
 
 // What the hook returns; empty when there is none or it failed.
 PyRef call_hook(const std::string& facts, const Capture& capture, const FrameInput& input, Compiler& compiler,
-                const CompileContext& ctx, PyView exception) {
-  const PyRef hook = compiler.hooks.failed_compile;
+                const CompileContext& ctx, PyView subject) {
+  const PyRef hook = compiler.hooks.graph_watch;
   if (!hook) return {};
   auto call = backend_arguments(capture, input, compiler);
   if (!call.ok()) {
@@ -67,7 +75,7 @@ PyRef call_hook(const std::string& facts, const Capture& capture, const FrameInp
   PyView callable = ctx.frame.backend_callable ? ctx.frame.backend_callable.get() : Py_None;
   PyRef result = text ? PyRef::steal(PyObject_CallFunctionObjArgs(hook.get(), text.get(), call->graph.get(),
                                                                   call->inputs.get(), callable,
-                                                                  exception ? exception : Py_None, nullptr))
+                                                                  subject ? subject : Py_None, nullptr))
                       : PyRef();
   drop_hook_failure(hook.get());
   return result;
@@ -85,7 +93,10 @@ std::string case_facts(const CompileContext& ctx, const Graph& graph, const Code
   JsonWriter json;
   json.begin_object().field("graph", graph.name).field("function", code.qualname);
   json.field("file", code.filename).field("line", code.first_line).field("compile_id", ctx.id.str());
-  json.field("backend", ctx.frame.backend).field("numerics", ctx.frame.numerics).key("options").begin_object();
+  json.field("backend", ctx.frame.backend)
+      .field("numerics", ctx.frame.numerics)
+      .key("options")
+      .begin_object();
   for (const OptionInfo& option : all_options()) {
     const std::string& value = ctx.options.text(option.name);
     if (option.scope != "output" && value != option.default_text) json.field(option.name, value);
@@ -97,7 +108,7 @@ Error leave_repro(Error error, const Capture& capture, const FrameInput& input, 
                   const CompileContext& ctx) {
   if (!is_failure(error, ctx)) return error;
   const PyRef cause = error.kind == ErrorKind::kPython ? take_exception() : PyRef();
-  const std::string facts = failure_facts(ctx, capture, &error);
+  const std::string facts = facts_of("failed", ctx, capture, &error);
   const PyRef raised = call_hook(facts, capture, input, compiler, ctx, cause.get());
   if (raised && PyExceptionInstance_Check(raised.get())) {
     raise_object(raised.get());
@@ -109,10 +120,21 @@ Error leave_repro(Error error, const Capture& capture, const FrameInput& input, 
 
 void leave_repro_before(const Capture& capture, const FrameInput& input, Compiler& compiler,
                         const CompileContext& ctx) {
-  const ReproAfter after = repro_after(ctx.options);
-  if (after == ReproAfter::kNothing || ctx.options.number("repro_level") != 3) return;
-  if (after == ReproAfter::kLowering && ctx.frame.backend_callable) return;
-  call_hook(failure_facts(ctx, capture, nullptr), capture, input, compiler, ctx, nullptr);
+  if (!is_watched(ctx) || ctx.options.number("repro_level") != 3) return;
+  call_hook(facts_of("before", ctx, capture), capture, input, compiler, ctx, nullptr);
+}
+
+Result<PyRef> with_checked_runs(PyRef compiled, const Capture& capture, const FrameInput& input,
+                                Compiler& compiler, const CompileContext& ctx) {
+  // Kernels raise nothing of their own; their results are checked at level 4.
+  const bool raises = ctx.frame.backend_callable || ctx.options.number("repro_level") == 4;
+  if (!is_watched(ctx) || !raises) return compiled;
+  PyRef callable =
+      call_hook(facts_of("runs", ctx, capture), capture, input, compiler, ctx, compiled.get());
+  if (!callable || !PyCallable_Check(callable.get())) return compiled;
+  PyRef watched = make_compiled_graph(std::move(callable), capture.graph.name);
+  if (!watched) return Error::python("backend");
+  return watched;
 }
 
 }  // namespace suture

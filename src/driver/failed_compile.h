@@ -3,6 +3,8 @@
 //   compile_graph fails -> the hook failed_compile writes minifier_launcher.py (suture/_minify/launcher.py)
 //                       -> suture.BackendCompilerFailed, with the path of that file, instead of running eagerly
 //
+//   A graph whose runs fail is treated in the same way.
+//
 //   capture   every failure behind capture counts: of a backend that is a callable, and of the built-in compiler
 //   lowering  only those of the built-in compiler count: passes, schedule, code generation, toolchain
 //
@@ -33,5 +35,10 @@ Error leave_repro(Error error, const Capture& capture, const FrameInput& input, 
 // repro_level 3: a file is written before the graph is compiled, whether or not it fails.
 void leave_repro_before(const Capture& capture, const FrameInput& input, Compiler& compiler,
                         const CompileContext& ctx);
+
+// `compiled`, or something in its place whose failing runs leave files: those that raise where NumPy does not and, at repro_level
+// 4, those whose results differ from NumPy's.
+Result<PyRef> with_checked_runs(PyRef compiled, const Capture& capture, const FrameInput& input,
+                                Compiler& compiler, const CompileContext& ctx);
 
 }  // namespace suture

@@ -22,9 +22,20 @@
 #include "graph/print.h"
 
 namespace suture {
-namespace {
 
 using InputBinding = NativeGraph::InputBinding;
+
+struct RecordedGraph {
+  std::string facts;  // JSON object without its end
+  std::vector<std::string> names;
+  std::vector<TensorType> types;  // per placeholder
+  std::vector<InputBinding> bindings;
+  std::vector<std::string> symbols;
+  std::vector<int64_t> hints;
+  bool every_run = false;
+};
+
+namespace {
 
 constexpr uint64_t kCapacity = uint64_t{32} << 20;
 // Bytes of input data in one record: what copying them may cost before a first run, and before every run.
@@ -34,16 +45,6 @@ constexpr size_t kFilesBeforeSweep = 16, kFilesKept = 8;
 constexpr int64_t kSample = 4096;
 
 // --- what is written ---------------------------------------------------------------------------------------
-
-// What stays the same from record to record of one graph.
-struct RecordedGraph {
-  std::string facts;  // JSON object without its end
-  std::vector<std::string> names;
-  std::vector<TensorType> types;  // per placeholder
-  std::vector<InputBinding> bindings;
-  std::vector<std::string> symbols;
-  std::vector<int64_t> hints;
-};
 
 void write_backend_place(JsonWriter& json, PyView backend) {
   if (!backend || !is_python_function(backend)) return;
@@ -55,25 +56,6 @@ void write_backend_place(JsonWriter& json, PyView backend) {
   json.field("qualname", function_qualname(backend));
   json.field("file", exact_text(code->co_filename).value_or("")).field("line", code->co_firstlineno);
   json.end_object();
-}
-
-RecordedGraph recorded_graph(const Capture& capture, std::vector<InputBinding> bindings,
-                             const CompileContext& ctx) {
-  const Graph& graph = capture.graph;
-  RecordedGraph out;
-  JsonWriter json;
-  json.begin_object().key("case").raw(case_facts(ctx, graph, capture.function.code));
-  json.field("graph", to_text(graph)).field("ops", graph.op_count());
-  write_backend_place(json, ctx.frame.backend_callable.get());
-  out.facts = json.text();
-  for (NodeId placeholder : graph.placeholders) {
-    out.names.push_back(graph.node(placeholder).name);
-    out.types.push_back(graph.node(placeholder).type);
-  }
-  for (const SymbolInfo& symbol : graph.env.symbols()) out.symbols.push_back(symbol.name);
-  out.hints = graph.env.hints();
-  out.bindings = std::move(bindings);
-  return out;
 }
 
 template <class T>
@@ -217,23 +199,19 @@ uint64_t signature_of(std::span<PyObject* const> inputs) {
 
 class RunRecords : public RunWatch {
  public:
-  RunRecords(RecordedGraph graph, Compiler& compiler, bool always)
-      : graph_(std::move(graph)), compiler_(compiler), always_(always) {}
+  RunRecords(std::shared_ptr<const RecordedGraph> graph, Compiler& compiler)
+      : graph_(std::move(graph)), compiler_(compiler) {}
 
-  bool every_run() const override { return always_; }
+  bool every_run() const override { return graph_->every_run; }
 
   Session begins(std::span<PyObject* const> inputs) override {
-    if (Compiler::measuring || (!always_ && !is_new(signature_of(inputs)))) return {};
-    RingFile* file = compiler_.records();
-    if (!file) return {};
-    const RingFile::Ticket ticket =
-        write_record(*file, graph_, "run", inputs, always_ ? kDataOfAllRuns : kDataOfFirstRuns);
+    if (Compiler::measuring || (!every_run() && !is_new(signature_of(inputs)))) return {};
+    const int64_t limit = every_run() ? kDataOfAllRuns : kDataOfFirstRuns;
+    const RingFile::Ticket ticket = write_record(*compiler_.records(), *graph_, "run", inputs, limit);
     return {ticket.serial, ticket.offset};
   }
 
-  void ended(Session session) override {
-    compiler_.records()->end({session.serial, session.place});
-  }
+  void ended(Session session) override { compiler_.records()->end({session.serial, session.place}); }
 
  private:
   bool is_new(uint64_t signature) {
@@ -243,34 +221,47 @@ class RunRecords : public RunWatch {
     return true;
   }
 
-  RecordedGraph graph_;
+  std::shared_ptr<const RecordedGraph> graph_;
   Compiler& compiler_;  // outlives every compiled graph: it belongs to the module
-  bool always_;
   std::array<uint64_t, kMostSignatures> seen_{};
   size_t count_ = 0;
 };
 
-bool wanted(const CompileContext& ctx) { return ctx.options.text("record") != "off"; }
-bool always(const CompileContext& ctx) { return ctx.options.text("record") == "always"; }
-
 }  // namespace
 
-OpenRecord record_compile(const Capture& capture, std::span<const PyRef> inputs,
-                          const std::vector<InputBinding>& bindings, Compiler& compiler,
-                          const CompileContext& ctx) {
-  RingFile* file = wanted(ctx) ? compiler.records() : nullptr;
-  if (!file) return {};
-  std::vector<PyObject*> objects;
-  for (const PyRef& input : inputs) objects.push_back(input.get());
-  const RecordedGraph graph = recorded_graph(capture, bindings, ctx);
-  return {file, write_record(*file, graph, "compile", objects, kDataOfFirstRuns)};
+std::shared_ptr<const RecordedGraph> recorded_graph(const Capture& capture,
+                                                    std::vector<InputBinding> bindings, Compiler& compiler,
+                                                    const CompileContext& ctx) {
+  const std::string& mode = ctx.options.text("record");
+  if (mode == "off" || !compiler.records()) return nullptr;
+  const Graph& graph = capture.graph;
+  auto out = std::make_shared<RecordedGraph>();
+  JsonWriter json;
+  json.begin_object().key("case").raw(case_facts(ctx, graph, capture.function.code));
+  json.field("graph", to_text(graph)).field("ops", graph.op_count());
+  write_backend_place(json, ctx.frame.backend_callable.get());
+  out->facts = json.text();
+  for (NodeId placeholder : graph.placeholders) {
+    out->names.push_back(graph.node(placeholder).name);
+    out->types.push_back(graph.node(placeholder).type);
+  }
+  for (const SymbolInfo& symbol : graph.env.symbols()) out->symbols.push_back(symbol.name);
+  out->hints = graph.env.hints();
+  out->bindings = std::move(bindings);
+  out->every_run = mode == "always";
+  return out;
 }
 
-void record_runs(PyView compiled_graph, const Capture& capture, std::vector<InputBinding> bindings,
-                 Compiler& compiler, const CompileContext& ctx) {
-  if (!wanted(ctx) || !compiler.records()) return;
-  watch_runs(compiled_graph, std::make_unique<RunRecords>(recorded_graph(capture, std::move(bindings), ctx),
-                                                          compiler, always(ctx)));
+OpenRecord record_compile(const RecordedGraph* graph, std::span<const PyRef> inputs, Compiler& compiler) {
+  if (!graph) return {};
+  std::vector<PyObject*> objects;
+  for (const PyRef& input : inputs) objects.push_back(input.get());
+  RingFile* file = compiler.records();
+  return {file, write_record(*file, *graph, "compile", objects, kDataOfFirstRuns)};
+}
+
+void record_runs(PyView compiled_graph, std::shared_ptr<const RecordedGraph> graph, Compiler& compiler) {
+  if (graph) watch_runs(compiled_graph, std::make_unique<RunRecords>(std::move(graph), compiler));
 }
 
 std::string record_directory(const Compiler& compiler) {

@@ -34,7 +34,8 @@ class OpenRecord {
  public:
   OpenRecord() = default;
   OpenRecord(RingFile* file, RingFile::Ticket ticket) : file_(file), ticket_(ticket) {}
-  OpenRecord(OpenRecord&& other) noexcept : file_(std::exchange(other.file_, nullptr)), ticket_(other.ticket_) {}
+  OpenRecord(OpenRecord&& other) noexcept
+      : file_(std::exchange(other.file_, nullptr)), ticket_(other.ticket_) {}
   OpenRecord(const OpenRecord&) = delete;
   ~OpenRecord() {
     if (file_) file_->end(ticket_);
@@ -45,13 +46,17 @@ class OpenRecord {
   RingFile::Ticket ticket_;
 };
 
+// What stays the same from record to record of one graph; null when nothing is recorded.
+struct RecordedGraph;
+std::shared_ptr<const RecordedGraph> recorded_graph(const Capture& capture,
+                                                    std::vector<NativeGraph::InputBinding> bindings,
+                                                    Compiler& compiler, const CompileContext& ctx);
+
 // `inputs`: what the graph's inputs hold in this call; empty when one of them is not there yet.
-[[nodiscard]] OpenRecord record_compile(const Capture& capture, std::span<const PyRef> inputs,
-                                        const std::vector<NativeGraph::InputBinding>& bindings,
-                                        Compiler& compiler, const CompileContext& ctx);
+[[nodiscard]] OpenRecord record_compile(const RecordedGraph* graph, std::span<const PyRef> inputs,
+                                        Compiler& compiler);
 // From now on, runs of `compiled_graph` are recorded.
-void record_runs(PyView compiled_graph, const Capture& capture,
-                 std::vector<NativeGraph::InputBinding> bindings, Compiler& compiler, const CompileContext& ctx);
+void record_runs(PyView compiled_graph, std::shared_ptr<const RecordedGraph> graph, Compiler& compiler);
 
 // Where the files of this user's processes are; "" when the cache is off.
 std::string record_directory(const Compiler& compiler);

@@ -25,7 +25,7 @@ from typing import Any
 
 from suture import _backends
 
-
+_LONGEST_LITERAL = 4096
 _LITERAL_TYPES = (int, float, str, bytes, bool, type(None), tuple, list, dict, set)
 
 
@@ -34,7 +34,7 @@ class _NoSource(Exception):
 
 
 def code_for(name: str, backend: Callable[..., Any] | None) -> str:
-    """"" when the name is enough."""
+    """ "" when the name is enough."""
     if backend is None or _backends.is_installed(name, backend):
         return ""
     try:
@@ -95,16 +95,20 @@ def _is_installed_file(file: str) -> bool:
 
 def _source_of(function: FunctionType) -> str:
     code = function.__code__
-    return _source_at(code.co_filename, code.co_firstlineno, code.co_name, _cells(function))
+    known = {name: text for name, value in function.__globals__.items() if (text := _literal(value))}
+    return _source_at(code.co_filename, code.co_firstlineno, code.co_name, known, _cells(function))
 
 
-def _source_at(path: str, line: int, name: str, cells: dict[str, str] | None = None) -> str:
-    """`cells`: what a function inside of another one takes from that, as literals; None: unknown."""
+def _source_at(
+    path: str, line: int, name: str, known: dict[str, str] | None = None, cells: dict[str, str] | None = None
+) -> str:
+    """`known`: globals that are literals now, whatever they were assigned from. `cells`: what a function inside of another one
+    takes from that, as literals."""
     with tokenize.open(path) as file:
         text = file.read()
     tree = ast.parse(text)
     node = _node_at(tree, line, name, path)
-    needed = _Needed(text, tree)
+    needed = _Needed(text, tree, known or {})
     if node in tree.body:
         needed.use_name(name)
         return "\n\n".join([*needed.sources(), f"return {name}"])
@@ -132,14 +136,22 @@ def _first_line(node: ast.AST) -> int:
 def _cells(function: FunctionType) -> dict[str, str]:
     cells: dict[str, str] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        content = cell.cell_contents
-        text = repr(content) if type(content) in _LITERAL_TYPES else "?"
-        try:
-            ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            raise _NoSource(f"it uses {name} of the function around it, which is no literal") from None
+        text = _literal(cell.cell_contents)
+        if not text:
+            raise _NoSource(f"it uses {name} of the function around it, which is no literal")
         cells[name] = text
     return cells
+
+
+def _literal(value: Any) -> str:
+    """Text that gives the value back; "" where there is none."""
+    if type(value) not in _LITERAL_TYPES:
+        return ""
+    try:
+        text = repr(value)
+        return text if len(text) < _LONGEST_LITERAL and ast.literal_eval(text) == value else ""
+    except Exception:
+        return ""
 
 
 def _segment(text: str, node: ast.AST) -> str:
@@ -153,8 +165,8 @@ def _segment(text: str, node: ast.AST) -> str:
 class _Needed:
     """The top-level statements of a file that some names come from, and the names these use in turn."""
 
-    def __init__(self, text: str, tree: ast.Module) -> None:
-        self._text, self._tree = text, tree
+    def __init__(self, text: str, tree: ast.Module, known: dict[str, str]) -> None:
+        self._text, self._tree, self._known = text, tree, known
         self._taken: set[int] = set()
         self._seen: set[str] = set(dir(builtins))
 
@@ -170,11 +182,21 @@ class _Needed:
         for index, statement in enumerate(self._tree.body):
             if name in _names_bound(statement) and index not in self._taken:
                 self._taken.add(index)
-                self.use(statement, set())
+                if self._known_value(statement) is None:
+                    self.use(statement, set())
+
+    def _known_value(self, statement: ast.stmt) -> str | None:
+        """ "how = 'fast'" for an assignment to one name that holds a literal now."""
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            return None
+        names = _names_bound(statement)
+        name = next(iter(names), "")
+        return f"{name} = {self._known[name]}" if len(names) == 1 and name in self._known else None
 
     def sources(self) -> Iterator[str]:
         for index in sorted(self._taken):
-            yield _segment(self._text, self._tree.body[index])
+            statement = self._tree.body[index]
+            yield self._known_value(statement) or _segment(self._text, statement)
 
 
 def _names_read(node: ast.AST) -> list[str]:
@@ -188,7 +210,9 @@ def _names_bound(statement: ast.stmt) -> set[str]:
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        return {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        return {
+            each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        }
     if isinstance(statement, ast.If) and "__name__" not in _names_read(statement.test):
         return set().union(*(_names_bound(inner) for inner in [*statement.body, *statement.orelse]))
     if isinstance(statement, ast.Try):

@@ -1,95 +1,78 @@
-"""Inputs of a graph as rows of literals, and back: every bit, the layout, and what shares memory.
+"""Inputs of a case as rows of literals, and back: every bit, the layout, and what shares memory.
 
-A row is a dict that stands in a repro file or in a record:
+A row is a dict that stands in a repro file:
 
-    {"name": "y", "kind": "array", "dtype": "float64", "shape": [2, 3], "values": "1.0 -0.0 nan ..."}
+    {"name": "y", "kind": "array", "dtype": "float64", "shape": [2, 3], "values": "1.0 -0.0 inf ..."}
     {"name": "n", "kind": "int", "value": "7"}
 
-kind      array | numpy (a NumPy scalar) | float | int | bool
-strides   in elements; left out when the array is C-contiguous
-memory    arrays with the same number share it; then also `offset` and `memory_bytes`, in bytes
-writeable left out when true
-data      one of: values (decimal text, in C order), base64 (the bytes, in C order), file and sha256 (a .npy beside the file),
-          generated (seed, low, high: the data was too large to keep)
+Keys are the fields of case.Input; left out are those that say what is usual: C order, memory of its own that begins at a
+multiple of the item size, may be written. Elements are one of
 
-Decimal text holds every bit of a float but those of a NaN; NaNs that are not NumPy's own are written as base64. Nothing here
-unpickles or evaluates: a row that is not as above is a ValueError.
+    values           decimal text, in C order
+    base64           their bytes, in C order
+    file and sha256  a .npy beside the file
+    generated        {"seed", "low", "high"}: there were too many to keep; some like them are made
+
+Decimal text holds every bit of a number but those of a NaN; NaNs that are not NumPy's own are written as base64. Nothing here
+unpickles or evaluates: a row that is not as above is a CaseError.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
 import hashlib
 import io
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from suture._minify.case import KINDS, NO_GROUP, CaseError, Input
+
 Row = dict[str, Any]
 
 VALUES_LIMIT = 64  # elements that are written as text a person can read
-INLINE_LIMIT = 1 << 16  # bytes that are written into the file as base64; more goes into a .npy beside it
+INLINE_LIMIT = 1 << 14  # bytes that are written into the file as base64; more go into a .npy beside it
 DATA_LIMIT = 1 << 28  # bytes of one input that are kept at all
 
 DTYPES = frozenset(
     ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 )
-_PYTHON_KINDS = {bool: "bool", int: "int", float: "float"}
-
-
-class TooLarge(ValueError):
-    """An input has more data than is kept."""
+_PYTHON_KINDS = {"float": "float64", "int": "int64", "bool": "bool"}
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------------
 
 
-def rows_of(inputs: list[Any], names: list[str]) -> list[Row]:
-    """Rows without data files: arrays that belong into one have the key "array" with the object itself."""
-    arrays = {i: value for i, value in enumerate(inputs) if type(value) is np.ndarray and value.size}
-    shared = shared_memories({i: span_of(array) for i, array in arrays.items()})
-    return [_row(value, names[i] if i < len(names) else f"input_{i}", shared.get(i)) for i, value in enumerate(inputs)]
-
-
-def _row(value: Any, name: str, memory: dict[str, int] | None) -> Row:
-    if type(value) is np.ndarray and value.dtype.name in DTYPES:
-        return _array_row(value, name, memory)
-    if isinstance(value, np.generic) and value.dtype.name in DTYPES:
-        return {"name": name, "kind": "numpy", "dtype": value.dtype.name, "value": number_text(value)}
-    kind = _PYTHON_KINDS.get(type(value))
-    if kind is None:
-        raise ValueError(f"input {name} is {type(value).__name__}, which a graph does not take")
-    return {"name": name, "kind": kind, "value": number_text(value)}
-
-
-def _array_row(array: np.ndarray, name: str, memory: dict[str, int] | None) -> Row:
-    strides = [step // array.itemsize for step in array.strides]
-    head = array_head(name, array.dtype.name, list(array.shape), strides, array.flags.writeable, memory)
-    return head | array_data(array)
-
-
-def array_head(
-    name: str, dtype: str, shape: list[int], strides: list[int], writeable: bool, memory: dict[str, int] | None
-) -> Row:
-    """The part of a row that says what the array is."""
-    row: Row = {"name": name, "kind": "array", "dtype": dtype, "shape": shape}
-    if memory is not None or strides != _c_strides(tuple(shape)):
-        row["strides"] = strides
-    if not writeable:
+def row_of(name: str, item: Input, save: Callable[[np.ndarray], Row]) -> Row:
+    """`save(array)` puts elements that are too many for the text elsewhere, and gives the part of the row that says where."""
+    if item.kind in _PYTHON_KINDS:
+        return {"name": name, "kind": item.kind, "value": number_text(item.data)}
+    row: Row = {"name": name, "kind": item.kind, "dtype": item.dtype}
+    if item.kind != "array":
+        return row | {"value": number_text(item.data)}
+    row["shape"] = list(item.shape)
+    if list(item.strides) != c_strides(item.shape):
+        row["strides"] = list(item.strides)
+    if item.alias != NO_GROUP:
+        row["alias"] = item.alias
+    if item.offset:
+        row["offset"] = item.offset
+    if not item.writeable:
         row["writeable"] = False
-    return row | (memory or {})
+    return row | _elements_of(item.data, save)
 
 
-def array_data(array: np.ndarray) -> Row:
-    """The part of a row that holds the elements."""
+def _elements_of(array: np.ndarray, save: Callable[[np.ndarray], Row]) -> Row:
     if array.size <= VALUES_LIMIT and not _has_odd_nan(array):
         return {"values": " ".join(number_text(item) for item in array.ravel())}
     if array.nbytes > DATA_LIMIT:
-        return {"generated": _generator_of(array)}
+        return {"generated": generator_of(array)}
     if array.nbytes > INLINE_LIMIT:
-        return {"array": array}
+        return save(array)
     return {"base64": base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()}
 
 
@@ -100,7 +83,7 @@ def _has_odd_nan(array: np.ndarray) -> bool:
     return missing.tobytes() != np.full(missing.shape, np.nan, array.dtype).tobytes()
 
 
-def _generator_of(array: np.ndarray) -> dict[str, Any]:
+def generator_of(array: np.ndarray) -> Row:
     """The range of a sample of 4096 elements: data like it is made when the file runs."""
     sample = array.reshape(-1)[:: max(array.size // 4096, 1)].astype(np.float64)
     finite = sample[np.isfinite(sample)]
@@ -115,35 +98,16 @@ def number_text(value: Any) -> str:
     return repr(float(value)) if isinstance(value, (float, np.floating)) else str(int(value))
 
 
-def _c_strides(shape: tuple[int, ...]) -> list[int]:
+def c_strides(shape: tuple[int, ...]) -> list[int]:
+    """Of an array that NumPy allocates, in elements."""
+    return list(np.empty(shape, np.uint8).strides) if math.prod(shape) < 1 << 20 else _dense(shape)
+
+
+def _dense(shape: tuple[int, ...]) -> list[int]:
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
-        strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
     return strides
-
-
-def span_of(array: np.ndarray) -> tuple[int, int, int]:
-    """(first byte, one past the last, the element at index 0), as addresses."""
-    low, high = np.lib.array_utils.byte_bounds(array)
-    return low, high, array.__array_interface__["data"][0]
-
-
-def shared_memories(spans: dict[int, tuple[int, int, int]]) -> dict[int, dict[str, int]]:
-    """input -> memory, offset and memory_bytes, for arrays whose bounds overlap another one's. Spans of empty arrays are left
-    out by the caller."""
-    groups: list[tuple[int, int, list[int]]] = []  # low, high, members
-    for index, (low, high, _) in sorted(spans.items(), key=lambda item: item[1]):
-        if groups and low < groups[-1][1]:
-            first, last, members = groups.pop()
-            groups.append((first, max(last, high), [*members, index]))
-        else:
-            groups.append((low, high, [index]))
-    shared = sorted((min(members), low, high, members) for low, high, members in groups if len(members) > 1)
-    return {
-        index: {"memory": number, "offset": spans[index][2] - low, "memory_bytes": high - low}
-        for number, (_, low, high, members) in enumerate(shared)
-        for index in members
-    }
 
 
 def npy_bytes(array: np.ndarray) -> bytes:
@@ -155,96 +119,92 @@ def npy_bytes(array: np.ndarray) -> bytes:
 # --- reading ---------------------------------------------------------------------------------------------------------------
 
 
-def make_inputs(rows: list[Row], directory: Path) -> list[Any]:
-    """Fresh objects. Files are looked for in `directory` only, and must have the digest that the row names.
+def input_of(row: Row, directory: Path) -> Input:
+    """The inverse of row_of. Files are looked for in `directory` only, and must have the digest that the row names.
 
-    Raises ValueError for a row that is malformed or whose file was changed, OSError for one that is missing."""
-    memories: dict[int, np.ndarray] = {}
-    return [_make(row, directory, memories) for row in rows]
-
-
-def _make(row: Row, directory: Path, memories: dict[int, np.ndarray]) -> Any:
-    kind = row.get("kind")
-    if kind == "array":
-        return _make_array(row, directory, memories)
-    if kind == "numpy":
-        return _dtype(row).type(_number(row["value"], _dtype(row)))
-    if kind in ("float", "int", "bool"):
-        return {"float": float, "int": int, "bool": lambda text: text == "1"}[kind](row["value"])
-    raise ValueError(f"input {row.get('name')}: kind {kind!r} is not known")
+    Raises CaseError for a row that is malformed or whose file was changed, OSError for a file that is missing."""
+    try:
+        return _input_of(row, directory)
+    except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
+        if isinstance(error, CaseError):
+            raise
+        name = row.get("name", "?") if isinstance(row, dict) else row
+        raise CaseError(f"input {name}: {type(error).__name__}: {error}") from None
 
 
-def _dtype(row: Row) -> np.dtype:
-    if row.get("dtype") not in DTYPES:
-        raise ValueError(f"input {row.get('name')}: dtype {row.get('dtype')!r} is not one that graphs take")
-    return np.dtype(row["dtype"])
+def _input_of(row: Row, directory: Path) -> Input:
+    kind = row["kind"]
+    if kind not in KINDS:
+        raise CaseError(f"input {row['name']} is of kind {kind!r}; known are {', '.join(KINDS)}")
+    dtype = np.dtype(_dtype_name(row))
+    if kind != "array":
+        number = _number(row["value"], dtype)
+        return Input(kind, dtype.name, dtype.type(number) if kind == "numpy_scalar" else number)
+    shape = tuple(int(extent) for extent in row["shape"])
+    strides = tuple(int(step) for step in row.get("strides", c_strides(shape)))
+    elements = _elements(row, dtype, math.prod(shape), directory).reshape(shape)
+    elements.flags.writeable = False
+    alias, offset = int(row.get("alias", NO_GROUP)), int(row.get("offset", 0))
+    if len(strides) != len(shape) or offset < 0:
+        raise CaseError(f"input {row['name']}: strides {list(strides)} and offset {offset} fit no array")
+    return Input(kind, dtype.name, elements, shape, strides, alias, offset, bool(row.get("writeable", True)))
+
+
+def _dtype_name(row: Row) -> str:
+    name = _PYTHON_KINDS.get(row["kind"]) or row["dtype"]
+    if name not in DTYPES:
+        raise CaseError(f"input {row['name']}: dtype {name!r} is not one that graphs take")
+    return str(name)
 
 
 def _number(text: str, dtype: np.dtype) -> Any:
+    if dtype.kind == "b":
+        return text == "1"
     return float(text) if dtype.kind == "f" else int(text)
-
-
-def _make_array(row: Row, directory: Path, memories: dict[int, np.ndarray]) -> np.ndarray:
-    dtype, shape = _dtype(row), tuple(int(extent) for extent in row["shape"])
-    strides = [int(step) for step in row.get("strides", _c_strides(shape))]
-    low, high = element_bounds(shape, strides)
-    if "memory" in row:
-        memory = memories.setdefault(int(row["memory"]), np.zeros(int(row["memory_bytes"]), np.uint8))
-        offset = int(row["offset"])
-    else:
-        memory, offset = np.zeros((high - low) * dtype.itemsize, np.uint8), -low * dtype.itemsize
-    array: np.ndarray = np.ndarray(
-        shape, dtype, buffer=memory, offset=offset, strides=[step * dtype.itemsize for step in strides]
-    )
-    data = _elements(row, dtype, math.prod(shape), directory)
-    array[...] = data.reshape(shape)
-    array.flags.writeable = bool(row.get("writeable", True))
-    return array
-
-
-def element_bounds(shape: tuple[int, ...], strides: list[int]) -> tuple[int, int]:
-    """First and one past the last element that is reached, relative to the element at index 0."""
-    if 0 in shape:
-        return 0, 0
-    reaches = [(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]
-    return sum(min(reach, 0) for reach in reaches), sum(max(reach, 0) for reach in reaches) + 1
 
 
 def _elements(row: Row, dtype: np.dtype, count: int, directory: Path) -> np.ndarray:
     if "values" in row:
-        data = np.array([_number(text, dtype) for text in row["values"].split()], dtype)
+        elements = np.array([_number(text, dtype) for text in row["values"].split()], dtype)
     elif "base64" in row:
-        data = np.frombuffer(base64.b64decode(row["base64"], validate=True), dtype)
+        elements = np.frombuffer(base64.b64decode(row["base64"], validate=True), dtype)
     elif "file" in row:
-        data = _from_file(row, dtype, directory)
-    elif "generated" in row:
-        data = _generated(row["generated"], dtype, count)
+        elements = _from_file(row, dtype, directory)
     else:
-        raise ValueError(f"input {row.get('name')} has no data")
-    if data.size != count:
-        raise ValueError(f"input {row.get('name')} has {data.size} elements; its shape wants {count}")
-    return data
+        elements = _generated(row["generated"], dtype, count)
+    if elements.size != count:
+        raise CaseError(f"input {row['name']} has {elements.size} elements; its shape wants {count}")
+    return elements
 
 
 def _from_file(row: Row, dtype: np.dtype, directory: Path) -> np.ndarray:
     path = directory / str(row["file"])
     if directory.resolve() not in path.resolve().parents:
-        raise ValueError(f"input {row.get('name')}: {row['file']!r} is outside of {directory}")
+        raise CaseError(f"input {row['name']}: {row['file']!r} is outside of {directory}")
     raw = path.read_bytes()
-    if hashlib.sha256(raw).hexdigest() != row.get("sha256"):
-        raise ValueError(f"{path} is not the file that was written for input {row.get('name')}: its digest differs")
-    data = np.load(io.BytesIO(raw), allow_pickle=False)
-    if data.dtype != dtype:
-        raise ValueError(f"{path} holds {data.dtype}; input {row.get('name')} is {dtype}")
-    return data.ravel()
+    if hashlib.sha256(raw).hexdigest() != row["sha256"]:
+        raise CaseError(f"{path} is not the file that was written for input {row['name']}: its digest differs")
+    elements: np.ndarray = np.load(io.BytesIO(raw), allow_pickle=False)
+    if elements.dtype != dtype:
+        raise CaseError(f"{path} holds {elements.dtype}; input {row['name']} is {dtype}")
+    return elements.ravel()
 
 
-def _generated(how: dict[str, Any], dtype: np.dtype, count: int) -> np.ndarray:
+def _generated(how: Row, dtype: np.dtype, count: int) -> np.ndarray:
     rng, low, high = np.random.default_rng(int(how["seed"])), float(how["low"]), float(how["high"])
     if dtype.kind == "f":
         return rng.uniform(low, high, count).astype(dtype)
     if dtype.kind == "b":
         return rng.integers(0, 2, count).astype(dtype)
     limits = np.iinfo(dtype)
-    low_int, high_int = (min(max(int(bound), int(limits.min)), int(limits.max)) for bound in (low, high))
-    return rng.integers(low_int, high_int, count, dtype, endpoint=True)
+    first, last = (min(max(int(bound), int(limits.min)), int(limits.max)) for bound in (low, high))
+    return rng.integers(first, last, count, dtype, endpoint=True)
+
+
+def elements_like(row: Row, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Elements made from the part `generated` of a row."""
+    return _generated(row["generated"], np.dtype(dtype), math.prod(shape)).reshape(shape)
+
+
+def is_generated(row: Row) -> bool:
+    return "generated" in row

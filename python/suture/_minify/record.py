@@ -7,6 +7,7 @@ process that is gone is what that process was doing when it ended.
 from __future__ import annotations
 
 import json
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from suture import _core
-from suture._config import config
 from suture._minify import data, launcher
+from suture._minify.case import ALIGNMENT, NO_GROUP, Case, CaseError, Input
 from suture._minify.repro_file import ReproFile
 
 
@@ -90,64 +91,85 @@ def newest_of_the_dead(records: list[Record]) -> Record | None:
 
 
 def repro_of(record: Record) -> ReproFile:
-    """The file that does it again. What failed is not known: the process could not say."""
+    """The file that does it again. What failed is not known: the process could not say. CaseError for a record without inputs."""
     from suture._minify import backend_code
 
     facts, case = record.facts, record.facts["case"]
-    graph = _core.Graph.from_text(facts["graph"])
-    texts = launcher.options_of(case)
+    check = "compile" if facts["call"]["kind"] == "compile" else "run"
+    inputs = _inputs(record)
+    bare = Case(facts["graph"], (), check=check, **launcher.settings_of(case))
+    names = launcher.input_names(bare)
+    symbols = facts["call"]["symbols"]
+    inputs += [Input("int", "int64", symbols[name]) for name in names[len(inputs) :]]
     place = facts.get("backend_function")
     return ReproFile(
-        graph=facts["graph"],
-        forward=graph.code,
-        inputs=_rows(record) + _symbol_rows(graph, facts["call"]["symbols"]),
-        backend=case["backend"],
-        numerics=case["numerics"],
-        options=config.values(texts) or {},
-        check="compile" if facts["call"]["kind"] == "compile" else "run",
+        bare.with_(inputs=tuple(inputs)),
+        names,
         origin=launcher.origin_of(case, facts["ops"]),
         backend_code=backend_code.code_at(case["backend"], place) if place else "",
         title=f"process {record.pid} ended while {record.doing}",
+        generated=[row["name"] for row in facts["call"]["inputs"] if "low" in row],
     )
 
 
-def _rows(record: Record) -> list[data.Row]:
+def _inputs(record: Record) -> list[Input]:
     raw = record.path.read_bytes()[record.data_offset :]
     rows = record.facts["call"]["inputs"]
-    spans = {index: _span(row) for index, row in enumerate(rows) if row["kind"] == "array" and 0 not in row["shape"]}
-    shared = data.shared_memories(spans)
-    return [_row(row, raw, shared.get(index)) for index, row in enumerate(rows)]
+    places = _places({i: _span(row) for i, row in enumerate(rows) if row["kind"] == "array" and 0 not in row["shape"]})
+    return [_input(row, raw, *places.get(index, (NO_GROUP, 0))) for index, row in enumerate(rows)]
 
 
-def _span(row: dict[str, Any]) -> tuple[int, int, int]:
-    size, first = np.dtype(row["dtype"]).itemsize, row["address"]
-    low, high = data.element_bounds(tuple(row["shape"]), row["strides"])
-    return first + low * size, first + high * size, first
+def _span(row: dict[str, Any]) -> tuple[int, int]:
+    """First byte and one past the last, as addresses."""
+    steps = [(extent - 1) * step for extent, step in zip(row["shape"], row["strides"], strict=True)]
+    low, high = sum(min(step, 0) for step in steps), sum(max(step, 0) for step in steps) + 1
+    size = np.dtype(row["dtype"]).itemsize
+    return row["address"] + low * size, row["address"] + high * size
 
 
-_KINDS = {"scalar": "numpy", "py_float": "float", "py_int": "int", "py_bool": "bool"}
+def _places(spans: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """input -> (alias group, offset in its memory): arrays whose bounds overlap are in one memory."""
+    groups: list[tuple[int, int, list[int]]] = []  # low, high, members
+    for index, (low, high) in sorted(spans.items(), key=lambda item: item[1]):
+        if groups and low < groups[-1][1]:
+            first, last, members = groups.pop()
+            groups.append((first, max(last, high), [*members, index]))
+        else:
+            groups.append((low, high, [index]))
+    groups.sort(key=lambda group: min(group[2]))  # addresses differ from run to run
+    shared = [group for group in groups if len(group[2]) > 1]
+    return {
+        index: (
+            shared.index(group) if group in shared else NO_GROUP,
+            spans[index][0] - group[0] // ALIGNMENT * ALIGNMENT,
+        )
+        for group in groups
+        for index in group[2]
+    }
 
 
-def _row(row: dict[str, Any], raw: bytes, memory: dict[str, int] | None) -> data.Row:
-    name, kind = row["name"], row["kind"]
+_KINDS = {"scalar": "numpy_scalar", "py_float": "float", "py_int": "int", "py_bool": "bool"}
+
+
+def _input(row: dict[str, Any], raw: bytes, alias: int, offset: int) -> Input:
+    kind = row["kind"]
+    if kind in _KINDS and row["value"]:
+        number = _number(row["value"])
+        dtype = np.dtype(row["dtype"])
+        return Input(_KINDS[kind], dtype.name, dtype.type(number) if kind == "scalar" else number)
     if kind != "array":
-        if kind not in _KINDS or not row.get("value"):
-            raise ValueError(f"input {name} was not recorded: it is no number and no array that graphs take")
-        value = {"name": name, "kind": _KINDS[kind], "value": _decimal(row["value"])}
-        return value | ({"dtype": row["dtype"]} if kind == "scalar" else {})
-    head = data.array_head(name, row["dtype"], row["shape"], row["strides"], row["writeable"], memory)
-    if "data" not in row:
-        return head | {"generated": {"seed": 0, "low": row["low"], "high": row["high"]}}
-    elements = np.frombuffer(raw, row["dtype"], int(np.prod(row["shape"], dtype=np.int64)), row["data"])
-    return head | data.array_data(elements)
+        raise CaseError(f"input {row['name']} was not recorded: it is no number and no array that graphs take")
+    shape = tuple(row["shape"])
+    count = math.prod(shape)
+    if "data" in row:
+        elements = np.frombuffer(raw, row["dtype"], count, row["data"]).reshape(shape)
+    else:
+        like = {"generated": {"seed": 0, "low": row["low"], "high": row["high"]}}
+        elements = data.elements_like(like, row["dtype"], shape)
+    return Input("array", row["dtype"], elements, shape, tuple(row["strides"]), alias, offset, row["writeable"])
 
 
-def _decimal(text: str) -> str:
+def _number(text: str) -> Any:
     if text in ("True", "False"):
-        return str(int(text == "True"))
-    return repr(float.fromhex(text)) if "0x" in text or text.strip("-") in ("inf", "nan") else text
-
-
-def _symbol_rows(graph: _core.Graph, values: dict[str, int]) -> list[data.Row]:
-    """A graph that stands alone takes an int for every symbol that no placeholder carries."""
-    return launcher.symbol_rows(graph, values)
+        return text == "True"
+    return float.fromhex(text) if "0x" in text or text.strip("-") in ("inf", "nan") else int(text)

@@ -22,6 +22,7 @@ import os
 import platform
 import textwrap
 import tokenize
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from suture._minify import data
+from suture._minify.case import Case
 
 FORMAT = 1
 LAUNCHER, REPRO, PASSING = "minifier_launcher", "repro", "repro_pass"
@@ -40,21 +42,15 @@ class NotARepro(ValueError):
 
 @dataclass
 class ReproFile:
-    """What such a file holds. `expected` is the failure: kind, exception, message (signature.py); {} when none is known."""
+    """What such a file holds. `expected` are the fields of a Signature; {} when no failure was seen, only a process that died."""
 
-    graph: str
-    forward: str
-    inputs: list[data.Row]
-    backend: str = "native"
-    numerics: str = "exact"
-    options: dict[str, Any] = field(default_factory=dict)
-    check: str = "compile"  # compile | run | accuracy
-    calls: int = 1
+    case: Case
+    names: list[str]  # of the inputs
     expected: dict[str, Any] = field(default_factory=dict)
     origin: dict[str, Any] = field(default_factory=dict)  # function, file, line, compile_id, ops
-    backend_code: str = ""  # body of make_backend()
+    backend_code: str = ""  # of make_backend(), or its body
     title: str = ""
-    directory: Path = field(default_factory=Path)  # where its data files are
+    generated: list[str] = field(default_factory=list)  # inputs whose elements were too many to keep
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------------
@@ -66,38 +62,42 @@ _LITERALS = {
     "BACKEND": str,
     "NUMERICS": str,
     "OPTIONS": dict,
-    "CHECK": str,
     "CALLS": int,
+    "CHECK": str,
     "EXPECTED": dict,
     "ORIGIN": dict,
 }
-_REQUIRED = ("FORMAT", "GRAPH", "INPUTS", "BACKEND")
 
 
 def load(path: Path) -> ReproFile:
-    """What the file holds, without running any of it. NotARepro: it is none; OSError: it cannot be read."""
-    with tokenize.open(path) as file:
-        text = file.read()
+    """What the file holds, without running any of it. NotARepro: it is none; CaseError: its inputs are damaged; OSError: it, or a
+    data file, cannot be read."""
     try:
+        with tokenize.open(path) as file:
+            text = file.read()
         tree = ast.parse(text)
         found = dict(_assignments(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NotARepro(f"{path} is not a repro file: {error}") from None
-    missing = [name for name in _REQUIRED if name not in found]
+        raise NotARepro(f"{path} is no repro file: {error}") from None
+    missing = [name for name in _LITERALS if name not in found]
     if missing:
-        raise NotARepro(f"{path} is not a repro file: it does not define {', '.join(missing)}")
+        raise NotARepro(f"{path} is no repro file: it does not define {', '.join(missing)}")
     for name, value in found.items():
         if not isinstance(value, _LITERALS[name]):
             raise NotARepro(f"{path}: {name} is {type(value).__name__}, not {_LITERALS[name].__name__}")
-    if found.pop("FORMAT") > FORMAT:
+    if found["FORMAT"] > FORMAT:
         raise NotARepro(f"{path} was written by a newer Suture; this one reads format {FORMAT}")
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "make_backend"]
+    inputs = tuple(data.input_of(row, path.parent) for row in found["INPUTS"])
+    settings = {name.lower(): found[name] for name in ("BACKEND", "NUMERICS", "OPTIONS", "CALLS", "CHECK")}
     return ReproFile(
-        **{name.lower(): value for name, value in found.items()},
-        forward=_source(text, functions.get("forward")),
-        backend_code=_source(text, functions.get("make_backend")),
-        title=(ast.get_docstring(tree) or "").partition("\n")[0],
-        directory=path.parent,
+        Case(found["GRAPH"], inputs, **settings),
+        [row["name"] for row in found["INPUTS"]],
+        found["EXPECTED"],
+        found["ORIGIN"],
+        ast.get_source_segment(text, functions[0]) or "" if functions else "",
+        (ast.get_docstring(tree) or "").partition("\n")[0],
+        [row["name"] for row in found["INPUTS"] if data.is_generated(row)],
     )
 
 
@@ -109,10 +109,6 @@ def _assignments(tree: ast.Module) -> Any:
                 yield name, ast.literal_eval(node.value)
 
 
-def _source(text: str, function: ast.FunctionDef | None) -> str:
-    return "" if function is None else ast.get_source_segment(text, function) or ""
-
-
 # --- writing ---------------------------------------------------------------------------------------------------------------
 
 
@@ -120,9 +116,9 @@ def write(repro: ReproFile, directory: Path, stem: str) -> Path:
     """Writes STEM.py, or STEM_1.py ... when that exists, for its owner only. OSError when it cannot be written; nothing is left
     behind then."""
     path, fd = _create(directory, stem)
-    written: list[Path] = []
     try:
-        rows = [_stored(row, path, written) for row in repro.inputs]
+        pairs = enumerate(zip(repro.names, repro.case.inputs, strict=True))
+        rows = [data.row_of(name, item, _saver(path, index)) for index, (name, item) in pairs]
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             fd = -1
             file.write(text_of(repro, rows, path))
@@ -131,12 +127,20 @@ def write(repro: ReproFile, directory: Path, stem: str) -> Path:
     except BaseException:
         if fd >= 0:
             os.close(fd)
-        for made in (*written, path):
-            made.unlink(missing_ok=True)
-        _remove_empty(_data_directory(path))
+        remove(path)
         raise
-    repro.inputs, repro.directory = rows, path.parent
     return path
+
+
+def remove(path: Path) -> None:
+    """A file and its data."""
+    path.unlink(missing_ok=True)
+    for each in _data_directory(path).glob("*.npy"):
+        each.unlink(missing_ok=True)
+    try:
+        _data_directory(path).rmdir()
+    except OSError:
+        return
 
 
 def _create(directory: Path, stem: str) -> tuple[Path, int]:
@@ -144,54 +148,43 @@ def _create(directory: Path, stem: str) -> tuple[Path, int]:
     number = 0
     while True:
         path = directory / (f"{stem}_{number}.py" if number else f"{stem}.py")
+        number += 1
+        if os.path.lexists(_data_directory(path)):
+            continue
         try:
             return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
-            number += 1
+            continue
 
 
 def _data_directory(path: Path) -> Path:
     return path.parent / f"{path.stem}_data"
 
 
-def _remove_empty(directory: Path) -> None:
-    try:
-        directory.rmdir()
-    except OSError:
-        return
+def _saver(path: Path, index: int) -> Callable[[np.ndarray], data.Row]:
+    def save(array: np.ndarray) -> data.Row:
+        raw = data.npy_bytes(array)
+        target = _data_directory(path) / f"input_{index}.npy"
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(raw)
+        return {"file": f"{target.parent.name}/{target.name}", "sha256": hashlib.sha256(raw).hexdigest()}
 
-
-def _stored(row: data.Row, path: Path, written: list[Path]) -> data.Row:
-    """A row whose array, if it has one, is in a file beside `path`; data files of another repro are read into this one."""
-    if "file" in row and "array" not in row:
-        source = data.make_inputs([row], path.parent)[0] if (path.parent / row["file"]).exists() else None
-        if source is None:
-            raise FileNotFoundError(f"the data of input {row['name']} is missing: {row['file']}")
-        row = {key: value for key, value in row.items() if key not in ("file", "sha256")} | {"array": source}
-    if "array" not in row:
-        return row
-    raw = data.npy_bytes(row["array"])
-    target = _data_directory(path) / f"{len(written)}_{row['name']}.npy"
-    target.parent.mkdir(mode=0o700, exist_ok=True)
-    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    written.append(target)
-    with os.fdopen(fd, "wb") as file:
-        file.write(raw)
-    kept = {key: value for key, value in row.items() if key != "array"}
-    return kept | {"file": f"{target.parent.name}/{target.name}", "sha256": hashlib.sha256(raw).hexdigest()}
+    return save
 
 
 def text_of(repro: ReproFile, rows: list[data.Row], path: Path) -> str:
     """The whole file."""
+    case = repro.case
     parts = [
         _docstring(repro, path),
         _IMPORTS,
         f"FORMAT = {FORMAT}",
-        f"GRAPH = {_long_literal(repro.graph)}",
-        "# The graph under NumPy.\n" + repro.forward.strip() + "\n",
+        f"GRAPH = {_long_literal(case.graph_text)}",
+        "# The graph under NumPy.\n" + _function_only(case.graph.code) + "\n",
         "INPUTS = [\n" + "".join(f"    {_row_text(row)},\n" for row in rows) + "]",
-        f"BACKEND = {repro.backend!r}\nNUMERICS = {repro.numerics!r}\nOPTIONS = {repro.options!r}",
-        f"CHECK = {repro.check!r}\nCALLS = {repro.calls!r}",
+        f"BACKEND = {case.backend!r}\nNUMERICS = {case.numerics!r}\nOPTIONS = {_literal(dict(case.options))}",
+        f"CALLS = {case.calls!r}\nCHECK = {case.check!r}",
         f"EXPECTED = {_literal(repro.expected)}\nORIGIN = {_literal(repro.origin)}",
     ]
     call = "main(__file__, forward"
@@ -203,7 +196,7 @@ def text_of(repro: ReproFile, rows: list[data.Row], path: Path) -> str:
     return "\n".join(part if part.endswith("\n") else part + "\n" for part in parts)
 
 
-_IMPORTS = """
+_IMPORTS = """\
 try:
     import numpy as np
 
@@ -212,6 +205,11 @@ except ImportError as missing:
     print(f"CANNOT RUN HERE: {missing}")
     raise SystemExit(77) from None
 """
+
+
+def _function_only(forward: str) -> str:
+    """Graph.code begins with its import."""
+    return "def forward" + forward.partition("def forward")[2].rstrip()
 
 
 def _docstring(repro: ReproFile, path: Path) -> str:
