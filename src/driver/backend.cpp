@@ -94,6 +94,9 @@ std::string place_of(const CodeView& code, const FrameRecord* frame, const Compi
   return fmt::format("{}:{} {}:{} [{}]", file, frame->user_line, what, code.first_line, compile);
 }
 
+// "O2" is 2.
+int kernel_opt(const std::string& text) { return text.back() - '0'; }
+
 void add_debug_info(KernelSource& source, const GeneratedCode& code) {
   source.debug_info = true;
   for (const CodeLine& line : code.lines)
@@ -109,7 +112,10 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
 
   auto generating = phases.start("codegen");
   SUTURE_TRY(loops, lower(graph, {.numpy_minor = compiler.numpy_minor}));
-  SUTURE_TRY(planned, plan_schedule(loops, graph, {.fuse = ctx.options.flag("fusion")}));
+  SUTURE_TRY(planned, plan_schedule(loops, graph,
+                                    {.fuse = ctx.options.flag("fusion"),
+                                     .fusion_limit = ctx.options.number("fusion_limit"),
+                                     .order_loops = ctx.options.flag("loop_order")}));
   const auto kept = std::make_shared<const Lowered>(std::move(graph), std::move(loops), std::move(planned));
   const Graph& lowered = kept->graph;
   const Schedule& schedule = kept->schedule;
@@ -127,6 +133,7 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
     KernelSource kernels{.graph_name = name,
                          .cpp = code.cpp,
                          .fast_math = ctx.frame.numerics == "fast",
+                         .opt = kernel_opt(ctx.options.text("kernel_opt")),
                          .line_table = code.line_table,
                          .function = source.function,
                          .place = source.place};
@@ -243,7 +250,8 @@ Result<BackendArguments> backend_arguments(const Capture& capture, const FrameIn
 Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx) {
   Graph graph = captured;
   PassOptions options{.skip = split(ctx.options.text("skip_passes")),
-                      .keep_text = ctx.trace.wants(EventId::kPassDone)};
+                      .keep_text = ctx.trace.wants(EventId::kPassDone),
+                      .limit = ctx.options.number("pass_limit")};
   SUTURE_TRY(passes, run_pipeline(graph, options));
   report_passes(ctx, compiler, captured, options, passes);
   return graph;
