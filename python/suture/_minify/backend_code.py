@@ -21,7 +21,7 @@ import textwrap
 import tokenize
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from suture import _backends
 
@@ -49,7 +49,7 @@ def code_at(name: str, place: dict[str, Any]) -> str:
     try:
         if place["module"] != "__main__" and "<" not in place["qualname"]:
             return _import_line(place["module"], place["qualname"], place["file"])
-        return _source_at(place["file"], place["line"], place["qualname"].rpartition(".")[2])
+        return _source_at(_Place(place["file"], place["line"], place["qualname"].rpartition(".")[2]), {}, {})
     except (_NoSource, OSError, SyntaxError, ValueError, RecursionError) as error:
         reason = f"backend '{name}': {error}; return it here"
         return f"raise LookupError({reason!r})"
@@ -93,39 +93,53 @@ def _is_installed_file(file: str) -> bool:
 # --- a function of the program itself --------------------------------------------------------------------------------------
 
 
+class _Place(NamedTuple):
+    """Where a function is written; `arguments` tells lambdas of one line apart."""
+
+    file: str
+    line: int
+    name: str
+    arguments: tuple[str, ...] | None = None
+
+
 def _source_of(function: FunctionType) -> str:
     code = function.__code__
     known = {name: text for name, value in function.__globals__.items() if (text := _literal(value))}
-    return _source_at(code.co_filename, code.co_firstlineno, code.co_name, known, _cells(function))
+    arguments = code.co_varnames[: code.co_argcount]
+    return _source_at(_Place(code.co_filename, code.co_firstlineno, code.co_name, arguments), known, _cells(function))
 
 
-def _source_at(
-    path: str, line: int, name: str, known: dict[str, str] | None = None, cells: dict[str, str] | None = None
-) -> str:
+def _source_at(place: _Place, known: dict[str, str], cells: dict[str, str]) -> str:
     """`known`: globals that are literals now, whatever they were assigned from. `cells`: what a function inside of another one
     takes from that, as literals."""
-    with tokenize.open(path) as file:
+    with tokenize.open(place.file) as file:
         text = file.read()
     tree = ast.parse(text)
-    node = _node_at(tree, line, name, path)
-    needed = _Needed(text, tree, known or {})
+    node = _node_at(tree, place)
+    needed = _Needed(text, tree, known)
     if node in tree.body:
-        needed.use_name(name)
-        return "\n\n".join([*needed.sources(), f"return {name}"])
-    needed.use(node, skip=set(cells or ()))
-    parts = [*needed.sources(), *(f"{cell} = {literal}" for cell, literal in (cells or {}).items())]
+        needed.use_name(place.name)
+        return "\n\n".join([*needed.sources(), f"return {place.name}"])
+    needed.use(node, skip=set(cells))
+    parts = [*needed.sources(), *(f"{cell} = {literal}" for cell, literal in cells.items())]
     if isinstance(node, ast.Lambda):
         return "\n\n".join([*parts, f"return {_segment(text, node)}"])
-    return "\n\n".join([*parts, _segment(text, node), f"return {name}"])
+    return "\n\n".join([*parts, _segment(text, node), f"return {place.name}"])
 
 
-def _node_at(tree: ast.Module, line: int, name: str, path: str) -> ast.FunctionDef | ast.Lambda:
-    kind = ast.Lambda if name == "<lambda>" else ast.FunctionDef
-    found = [node for node in ast.walk(tree) if isinstance(node, kind) and _first_line(node) == line]
-    found = [node for node in found if isinstance(node, ast.Lambda) or node.name == name]
+def _node_at(tree: ast.Module, place: _Place) -> ast.FunctionDef | ast.Lambda:
+    kind = ast.Lambda if place.name == "<lambda>" else ast.FunctionDef
+    found = [node for node in ast.walk(tree) if isinstance(node, kind) and _first_line(node) == place.line]
+    found = [node for node in found if isinstance(node, ast.Lambda) or node.name == place.name]
+    if place.arguments is not None:
+        found = [node for node in found if _positional(node) == place.arguments]
     if len(found) != 1:
-        raise _NoSource(f"its source is not found at {path}:{line}")
+        raise _NoSource(f"its source is not found at {place.file}:{place.line}")
     return found[0]
+
+
+def _positional(node: ast.FunctionDef | ast.Lambda) -> tuple[str, ...]:
+    return tuple(argument.arg for argument in [*node.args.posonlyargs, *node.args.args])
 
 
 def _first_line(node: ast.AST) -> int:

@@ -44,9 +44,7 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
     return run
 
 
-def _failure(
-    watched: Watched, inputs: Any, outcome: Outcome, words: str, cause: BaseException | None
-) -> BaseException:
+def _failure(watched: Watched, inputs: Any, outcome: Outcome, words: str, cause: BaseException | None) -> BaseException:
     return watched.with_inputs(list(inputs)).failure(outcome, words, cause)
 
 

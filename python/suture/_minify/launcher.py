@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from suture._config import config
 from suture._errors import BackendCompilerFailed
-
 from suture._minify.case import Case
 from suture._minify.signature import Outcome, Signature
 
@@ -122,7 +121,9 @@ class Watched:
             )
         except Exception as error:
             return "", f"No file was written: {type(error).__name__}: {error}"
-        what = f"The graph of {self.case['function']} ({self.case['file']}:{self.case['line']}, {repro.case.op_count} ops)"
+        what = (
+            f"The graph of {self.case['function']} ({self.case['file']}:{self.case['line']}, {repro.case.op_count} ops)"
+        )
         if self.level == 1:
             text = f"{what} and its inputs are in a file of their own. {certify.sentence(path)}"
         else:
