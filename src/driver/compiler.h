@@ -44,7 +44,7 @@ struct BindingHooks {
       make_graph_object;  // suture.Graph for backends, with the callable that its forward() gives
   std::function<Result<PyRef>(const Graph& lowered, InputBindings)>
       make_interpreter;  // backend lowered_eager
-  PyRef graph_watch;  // of the minifier, see failed_compile.cpp; empty: failures leave no file
+  PyRef graph_watch;     // of the minifier, see failed_compile.cpp; empty: failures leave no file
   PyRef graph_recorder;  // of the debug dump, see record_run.cpp; empty: runs are not recorded
   PyRef before_reset;    // called with each callable whose records are about to go; empty: nobody keeps them
   std::string plugin_path;  // libsuture_toolchain.so beside the module

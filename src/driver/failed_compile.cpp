@@ -55,7 +55,10 @@ bool is_failure(const Error& error, const CompileContext& ctx) {
 std::string facts_of(const char* what, const CompileContext& ctx, const Capture& capture,
                      const Error* error = nullptr) {
   JsonWriter json;
-  json.begin_object().field("what", what).key("case").raw(case_facts(ctx, capture.graph, capture.function.code));
+  json.begin_object()
+      .field("what", what)
+      .key("case")
+      .raw(case_facts(ctx, capture.graph, capture.function.code));
   json.field("level", ctx.options.number("repro_level"));
   if (error) json.field("step", error->step).field("message", error->message);
   return json.end_object().text();
@@ -129,8 +132,7 @@ Result<PyRef> with_checked_runs(PyRef compiled, const Capture& capture, const Fr
   // Kernels raise nothing of their own; their results are checked at level 4.
   const bool raises = ctx.frame.backend_callable || ctx.options.number("repro_level") == 4;
   if (!is_watched(ctx) || !raises) return compiled;
-  PyRef callable =
-      call_hook(facts_of("runs", ctx, capture), capture, input, compiler, ctx, compiled.get());
+  PyRef callable = call_hook(facts_of("runs", ctx, capture), capture, input, compiler, ctx, compiled.get());
   if (!callable || !PyCallable_Check(callable.get())) return compiled;
   PyRef watched = make_compiled_graph(std::move(callable), capture.graph.name);
   if (!watched) return Error::python("backend");
