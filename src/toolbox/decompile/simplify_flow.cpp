@@ -36,7 +36,8 @@ class Simplifier {
         node.yes.to < 0)
       return false;
     return std::all_of(node.yes.stack.begin(), node.yes.stack.end(), [&](const Value* value) {
-      return std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
+      return value->kind == ValueKind::kNothing ||
+             std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
     });
   }
 
