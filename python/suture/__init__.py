@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from suture._explain import Explanation, explain
     from suture._guards import guard_functions
     from suture._logs import set_logs
+    from suture._minify.api import minify
 
 __version__: str = _core.version
 
@@ -51,6 +52,7 @@ __all__ = [
     "list_backends",
     "mark_dynamic",
     "mark_static",
+    "minify",
     "register_backend",
     "reset",
     "set_logs",
@@ -66,6 +68,7 @@ _LAZY = {
     "explain": "suture._explain",
     "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
+    "minify": "suture._minify.api",
     "register_backend": "suture._backends",
     "set_logs": "suture._logs",
     "testing": None,
