@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal as signals
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -134,10 +135,20 @@ def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool
         results, inputs = _call(compiled, fresh)
         analysis.nondeterministic = _differing(results, _call(compiled, fresh)[0])
     analysis.results = judge(program, fresh, results, inputs, fast)
+    needed = 3 * program.bytes_of_values()  # compiled, NumPy's, and one in wider precision
+    if needed > _free_memory() // 2:
+        analysis.notes.append(
+            f"too large to look at every value ({needed / 2**30:.1f} GiB): only results are judged; minimise the case first"
+        )
+        return analysis
     _judge_taps(program, graph, fresh, compile_graph, kernels, analysis, fast)
     if analysis.results and not analysis.first:
         _judge_prefixes(program, graph, fresh, compile_graph, kernels, analysis, fast)
     return analysis
+
+
+def _free_memory() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _call(compiled: Callable[..., Any], fresh: Fresh) -> tuple[tuple[Any, ...], list[Any]]:
