@@ -32,6 +32,7 @@ from suture._minify import child, run_case
 from suture._minify.accuracy import Difference, Fresh, distance, judge, type_difference
 from suture._minify.case import Case
 from suture._minify.reference import Op, Program, op_rows, widened
+from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
 
 Compile = Callable[[_core.Graph], Callable[..., Any]]
@@ -173,12 +174,8 @@ def _kernels() -> Iterator[dict[str, str]]:
     kernels: dict[str, str] = {}
 
     def on_event(line: str) -> None:
-        if kernels:
-            return
-        table = json.loads(json.loads(line)["fields"]["lines"] or "{}")
-        for row in table.get("lines", ()):
-            if row["kind"] != "read":
-                kernels.setdefault(table["nodes"][row["node"]]["name"], table["kernels"][row["kernel"]]["name"])
+        if not kernels:
+            kernels.update(kernels_of(json.loads(line)["fields"]["lines"]))
 
     token = _core.subscribe(["kernel_source"], on_event)
     try:
