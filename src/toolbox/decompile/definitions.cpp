@@ -91,21 +91,30 @@ Expression* text_constant(Builder& builder, const std::string& text) {
   return builder.tree.make<syntax::Constant>(suture::Constant::str(text));
 }
 
+// What the compiler puts at the end of a class body, on every way there.
+void strip_class_end(Builder& builder, Statements& body) {
+  static const std::set<std::string> kLast = {"__static_attributes__", "__classcell__", "__classdictcell__"};
+  while (!body.empty() && as<Return>(body.back())) body.pop_back();
+  while (!body.empty() && assigned_name(body.back()) && kLast.contains(assigned_name(body.back())->id))
+    body.pop_back();
+  If* branch = body.empty() ? nullptr : as<If>(body.back());
+  if (!branch) return;
+  strip_class_end(builder, branch->body);
+  strip_class_end(builder, branch->orelse);
+  if (branch->body.empty()) branch->body.push_back(builder.tree.make<Pass>());
+}
+
 // What the compiler puts around the statements of a class body.
 void strip_class_body(Builder& builder, Statements& body) {
   static const std::set<std::string> kFirst = {"__module__", "__qualname__", "__firstlineno__",
                                                "__type_params__"};
-  static const std::set<std::string> kLast = {"__static_attributes__", "__classcell__", "__classdictcell__"};
   size_t first = 0;
   for (; first < body.size(); ++first) {
     const Name* name = assigned_name(body[first]);
     if (!name || !kFirst.contains(name->id)) break;
   }
   body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(first));
-  while (!body.empty() && as<Return>(body.back())) body.pop_back();
-  while (!body.empty() && assigned_name(body.back()) && kLast.contains(assigned_name(body.back())->id))
-    body.pop_back();
-  static_cast<void>(builder);
+  strip_class_end(builder, body);
 }
 
 // `__doc__ = 'text'` in front: the docstring of a module or class.
