@@ -77,12 +77,17 @@ def judge(
         other = type_difference(what, got, wanted)
         if other:
             found.append(other)
-        elif not same_bits(np.asarray(got), np.asarray(wanted)):
+        elif not _same(got, wanted, node in program.any_zero):
             free = fast or node in program.tainted
             unsure.append((what, node, got, wanted)) if free else found.append(
                 _value_difference(what, got, wanted, None)
             )
     return found + _unexplained(program, fresh, unsure, fast)
+
+
+def _same(got: Any, wanted: Any, any_zero: bool) -> bool:
+    a, b = np.asarray(got), np.asarray(wanted)
+    return same_bits(a, b) or (any_zero and bool(np.array_equal(a, b, equal_nan=b.dtype.kind in "fc")))
 
 
 def _named(

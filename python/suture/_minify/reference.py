@@ -44,6 +44,10 @@ def widened(value: Any) -> Any:
     return value
 
 
+# NumPy's vector loops choose between zeros of two signs by the position of the element.
+ANY_ZERO = frozenset({"minimum", "maximum", "fmin", "fmax", "min", "max", "clip"})
+
+
 class _WideNumPy:
     """NumPy whose float dtypes are the wider ones."""
 
@@ -173,18 +177,26 @@ class Program:
 
     @functools.cached_property
     def tainted(self) -> frozenset[str]:
-        """Nodes whose value depends on an op that has no one right result. Stores taint the memory they write into."""
+        """Nodes whose value depends on an op that has no one right result."""
+        return self._reached_from(lambda op: op.bound > 0)
+
+    @functools.cached_property
+    def any_zero(self) -> frozenset[str]:
+        """Nodes whose value depends on an op for which a zero may have either sign."""
+        return self._reached_from(lambda op: op.op in ANY_ZERO)
+
+    def _reached_from(self, begins: Callable[[Op], bool]) -> frozenset[str]:
+        """These ops and all that depends on them. A store hands on to the memory it writes into, with all views of it."""
         root: dict[str, str] = {}
-        tainted: set[str] = set()
+        reached: set[str] = set()
         for op in self.ops:
             root[op.name] = root.get(op.operands[0], op.operands[0]) if op.kind == "View" else op.name
             sources = {root.get(name, name) for name in op.operands} | set(op.operands)
-            if op.bound or sources & tainted:
-                tainted.add(op.name)
+            if begins(op) or sources & reached:
+                reached.add(op.name)
                 if op.kind == "Effect":
-                    tainted.add(root.get(op.operands[0], op.operands[0]))
-        views = {name for name, base in root.items() if base in tainted}
-        return frozenset(tainted | views)
+                    reached.add(root.get(op.operands[0], op.operands[0]))
+        return frozenset(reached | {name for name, base in root.items() if base in reached})
 
 
 def _op(node: Mapping[str, Any]) -> Op:
