@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from suture import cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
+    from suture._debug import prepare_debug
     from suture._dump import dump
     from suture._explain import Explanation, explain
     from suture._guards import guard_functions
@@ -51,6 +52,7 @@ __all__ = [
     "list_backends",
     "mark_dynamic",
     "mark_static",
+    "prepare_debug",
     "register_backend",
     "reset",
     "set_logs",
@@ -66,6 +68,7 @@ _LAZY = {
     "explain": "suture._explain",
     "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
+    "prepare_debug": "suture._debug",
     "register_backend": "suture._backends",
     "set_logs": "suture._logs",
     "testing": None,
