@@ -97,7 +97,6 @@ class Program:
         symbols = graph.symbol_values(*inputs)
         self.graph = graph.subgraph(symbols=symbols, fixed=list(symbols))[0] if symbols else graph
         self.placeholders = tuple(self.graph.placeholders)
-        self.inputs = tuple(inputs[: len(self.placeholders)])
         self.ops = [_op(node) for node in self.graph.nodes if node["kind"] != "Input"]
         weak = {node["name"] for node in self.graph.nodes if node["type"].startswith("py_")}
         dtypes = {node["name"]: np.dtype(node["dtype"]) for node in self.graph.nodes if node["name"] not in weak}
@@ -197,6 +196,20 @@ class Program:
                 if op.kind == "Effect":
                     reached.add(root.get(op.operands[0], op.operands[0]))
         return frozenset(reached | {name for name, base in root.items() if base in reached})
+
+
+def program_of(graph: _core.Graph, inputs: Sequence[Any]) -> Program:
+    """Program(graph, inputs). The last few are kept, for graphs that are called again and again."""
+    key = graph.to_text(), tuple(graph.symbol_values(*inputs).items())
+    program = _kept.pop(key, None) or Program(graph, inputs)
+    _kept[key] = program
+    while len(_kept) > _MOST_KEPT:
+        del _kept[next(iter(_kept))]
+    return program
+
+
+_kept: dict[Any, Program] = {}  # the one used last is last
+_MOST_KEPT = 16
 
 
 def _op(node: Mapping[str, Any]) -> Op:

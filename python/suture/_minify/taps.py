@@ -31,7 +31,7 @@ from suture import _core
 from suture._minify import child, run_case
 from suture._minify.accuracy import Difference, Fresh, distance, judge, type_difference
 from suture._minify.case import Case
-from suture._minify.reference import ANY_ZERO, Op, Program, widened
+from suture._minify.reference import ANY_ZERO, Op, Program, program_of, widened
 from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
 
@@ -129,7 +129,7 @@ def first_wrong(
 ) -> Difference | None:
     """What is wrong with the results of a call of the case that left its inputs as `inputs`. Bits are compared first; only when
     they differ, and rounding may be the reason, the graph is compiled again to look at each op (None: it is not)."""
-    program = Program(case.graph, case.objects())
+    program = program_of(case.graph, case.objects())
     fast = case.numerics == "fast"
     wrong = judge(program, case.objects, results, inputs, fast)
     if wrong:
@@ -152,7 +152,7 @@ def first_wrong(
 
 def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool = False) -> Analysis:
     """Compiles and runs the graph in this process: what may crash or hang belongs into a child (see oracle.py)."""
-    program = Program(graph, fresh())
+    program = program_of(graph, fresh())
     analysis = Analysis()
     with _kernels() as kernels:
         compiled = compile_graph(graph)
@@ -413,7 +413,7 @@ def _judge_prefixes(
     def fails(count: int) -> bool:
         part, _ = graph.subgraph([op.name for op in ops[:count]])
         results, inputs = _call(compile_graph(part), fresh)
-        wrong[count] = judge(Program(part, fresh()), fresh, results, inputs, fast)
+        wrong[count] = judge(program_of(part, fresh()), fresh, results, inputs, fast)
         return bool(wrong[count])
 
     low, high = 0, len(ops)  # the first `low` ops are right, the first `high` are wrong
