@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from suture._explain import Explanation, explain
     from suture._guards import guard_functions
     from suture._logs import set_logs
+    from suture._minify.api import minify
 
 __version__: str = _core.version
 
@@ -52,6 +53,7 @@ __all__ = [
     "list_backends",
     "mark_dynamic",
     "mark_static",
+    "minify",
     "prepare_debug",
     "register_backend",
     "reset",
@@ -68,6 +70,7 @@ _LAZY = {
     "explain": "suture._explain",
     "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
+    "minify": "suture._minify.api",
     "prepare_debug": "suture._debug",
     "register_backend": "suture._backends",
     "set_logs": "suture._logs",
