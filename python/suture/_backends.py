@@ -55,7 +55,7 @@ def register_backend(name: str, fn: Backend | None = None) -> Any:
         raise TypeError("the name of a backend is a non-empty str")
     if name == "native":
         raise ValueError("'native' is the built-in compiler and cannot be replaced")
-    if ":" in name or name in _with_settings:
+    if name.partition(":")[0] in _with_settings:
         raise ValueError(
             f"'{name}' cannot be registered: a name with settings, as 'faulty:op=add', belongs to a built-in one"
         )

@@ -126,6 +126,23 @@ def assembly_records(obj: JitCallable) -> list[str]:
 def guard_records(obj: JitCallable) -> list[str]:
     """Events guard_costs of the entries that are there now, made for this call."""
 
+class GuardFunctionRow(TypedDict):
+    compile_id: str
+    name: str  # __guard_0_for_f
+    text: str  # of a module that defines it; `_K` in it is a list for `objects`
+    objects: list[Any]  # weak references stay weak
+    compiled: JitCallable  # whose entry it is
+    function: Callable[..., Any]  # what that wraps
+
+def guard_functions(obj: JitCallable) -> list[GuardFunctionRow]:
+    """Of each entry of the function and of the functions that it made, printed from the records that guard it."""
+
+def bound_arguments(obj: JitCallable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """As the guards see them: positional, keyword-only, the *args tuple, the **kwargs dict. TypeError when they do not fit."""
+
+def failing_guard(obj: JitCallable, entry: int, bound: tuple[Any, ...]) -> int | None:
+    """Number of the first guard of an entry that refuses a call; None when it is accepted. Runs nothing."""
+
 def reset() -> None:
     """Forgets every compiled entry in the process; counters and records too. Compiled callables stay usable: each is a new frame
     from then on, with a number of its own in compile ids."""
@@ -191,7 +208,7 @@ def break_table() -> list[tuple[str, str, str, str, str, str, str]]:
     """(code "SB101", enumerator, title, explanation template, hints separated by " | ", station of `suture check`,
     severity)"""
 
-def guard_table() -> list[tuple[str, str, str, str]]:
+def guard_table() -> list[tuple[str, str, str, str, str]]:
     """(name, check, failure sentence, action that stops the recompile), with their placeholders"""
 
 def pass_table() -> list[tuple[str, bool, str]]:

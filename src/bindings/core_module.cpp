@@ -171,7 +171,8 @@ void bind_callables(nb::module_& module) {
              nb::arg("dynamic") = nb::none(), nb::arg("backend") = "native",
              nb::arg("backend_callable") = nb::none(), nb::arg("numerics") = "exact",
              nb::arg("options") = nb::none());
-  module.def("is_compiled", [](nb::handle object) { return is_jit_callable(object.ptr()); });
+  module.def(
+      "is_compiled", [](nb::handle object) { return is_jit_callable(object.ptr()); }, nb::arg("obj").none());
   module.def("wrapped", [](nb::handle object) {
     if (!is_jit_callable(object.ptr()))
       throw nb::type_error("expected a function compiled by suture.compile");
@@ -294,6 +295,7 @@ NB_MODULE(_core, module) {
   bind_callables(module);
   bind_events(module);
   bind_status(module);
+  bind_guards(module);
   bind_tables(module);
   bind_graph(module);
   bind_toolchain(module);

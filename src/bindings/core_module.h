@@ -32,6 +32,7 @@ std::vector<std::pair<std::string, std::string>> overridden_options(const nb::ob
 
 void bind_graph(nb::module_& module);   // class Graph
 void bind_status(nb::module_& module);  // status, explain_records
+void bind_guards(nb::module_& module);  // guard_functions, failing_guard
 void bind_tables(nb::module_& module);  // option, event, break, guard, op tables
 
 const char* kind_name(OpKind kind);  // "Elementwise"
@@ -39,6 +40,9 @@ const char* kind_name(OpKind kind);  // "Elementwise"
 Result<PyRef> make_graph_object(const Graph& graph, PyRef forward,
                                 std::vector<NativeGraph::InputBinding> bindings);
 Result<PyRef> make_interpreter(const Graph& lowered, std::vector<NativeGraph::InputBinding> bindings);
+
+// Of a compiled function; TypeError for anything else.
+CodeCache& checked_cache_of(nb::handle object);
 
 inline nb::str text(const std::string& s) {
   return nb::steal<nb::str>(

@@ -468,7 +468,8 @@ std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, co
     if (!trace.wants(EventId::kReplay)) return;
     trace.emit(Event(EventId::kReplay, id)
                    .set("graph", graph)
-                   .set("conditions", conditions_text(kernel_status, fp_flags)));
+                   .set("conditions", conditions_text(kernel_status, fp_flags))
+                   .set("count", int64_t{1}));
   };
 }
 
