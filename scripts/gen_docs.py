@@ -100,8 +100,11 @@ def guards(core) -> str:
     return (
         "# Guards\n\nWhat makes a compiled entry valid, as Python text, what a failure says, and what stops the recompile (records often say it\nmore precisely, with the name of the argument).\n\n"
         + table(
-            ["kind", "check", "failure", "action"],
-            [(f"`{name}`", f"`{check}`", sentence, action) for name, check, sentence, action in core.guard_table()],
+            ["kind", "check", "in a guard function", "failure", "action"],
+            [
+                (f"`{name}`", f"`{check}`", f"`{python}`", sentence, action)
+                for name, check, sentence, action, python in core.guard_table()
+            ],
         )
     )
 
@@ -205,6 +208,34 @@ def dump(_core) -> str:
     )
 
 
+def faults(_core) -> str:
+    from suture._fault_spec import KEYS, KINDS, WORDS
+
+    stages = {"compile": "compiling", "op": "the op runs", "outputs": "the graph returns"}
+    known = {"graph": "the graph", "op": "the op", "run": "the run"}
+    return (
+        "# Faulty backends\n\nA backend that fails on purpose, for trying minifiers, bisectors, contract tests and the handling of errors on known"
+        ' defects:\n\n```python\nsuture.compile(f, backend="faulty:op=maximum,kind=wrong_value,when=nodes>=5&dtype==float64")\n```\n\nor'
+        " `SUTURE_BACKEND=faulty:...`. Graphs run under NumPy with the fault in place; a graph in which the fault cannot act goes to the"
+        " backend `base` as it is.\n\n## Keys\n\n"
+        + table(
+            ["key", "default", "what"],
+            [(f"`{name}`", f"`{key.default}`" if key.default else "", key.doc) for name, key in KEYS.items()],
+        )
+        + "\n## Kinds\n\n"
+        + table(
+            ["kind", "when", "shows as", "what"],
+            [(f"`{name}`", stages[kind.stage], kind.shows_as, kind.doc) for name, kind in KINDS.items()],
+        )
+        + "\n## Conditions\n\n`word comparison value`, joined by `&`: all must hold. Comparisons are `==`, `!=`, `<`, `<=`, `>`, `>=`; texts and dtypes"
+        " know the first two.\n\n"
+        + table(
+            ["word", "compared with", "known from", "what"],
+            [(f"`{name}`", word.type, known[word.stage], word.doc) for name, word in WORDS.items()],
+        )
+    )
+
+
 def schema_page(file: str) -> str:
     """The tables of a JSON Schema of the package: its object, then those of `$defs`."""
     schema = json.loads((SCHEMAS / file).read_text(encoding="utf-8"))
@@ -265,6 +296,7 @@ PAGES: dict[str, tuple[str, Callable]] = {
     "events.md": ("src/trace/events.def", events),
     "passes.md": ("src/passes/passes.def", passes),
     "fusion.md": ("src/schedule/fusion_reasons.def", fusion),
+    "faults.md": ("python/suture/_fault_spec.py", faults),
     "dump.md": ("src/toolbox/dump/dump_files.def", dump),
     "explain_json.md": ("python/suture/schemas/explain_1.json", explain_json),
     "check_json.md": ("python/suture/schemas/check_1.json", check_json),

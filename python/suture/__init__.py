@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from suture._core import Graph
     from suture._dump import dump
     from suture._explain import Explanation, explain
+    from suture._guards import guard_functions
     from suture._logs import set_logs
 
 __version__: str = _core.version
@@ -45,6 +46,7 @@ __all__ = [
     "dump",
     "explain",
     "graph_break",
+    "guard_functions",
     "list_backends",
     "mark_dynamic",
     "mark_static",
@@ -61,6 +63,7 @@ _LAZY = {
     "cache": None,
     "dump": "suture._dump",
     "explain": "suture._explain",
+    "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
     "register_backend": "suture._backends",
     "set_logs": "suture._logs",

@@ -2,7 +2,8 @@
 
 A backend is called once per graph, `backend(graph, example_inputs)`, and returns a callable that takes the inputs and
 returns a tuple of outputs. Names come from three places: the built-in ones, `register_backend`, and the entry-point group
-`suture.backends`, which is looked at only when a name is not known otherwise.
+`suture.backends`, which is looked at only when a name is not known otherwise. A name may be followed by a colon and settings
+when the backend takes some: `faulty:op=maximum,kind=wrong_value`.
 """
 
 from __future__ import annotations
@@ -37,12 +38,27 @@ def lowered_eager(graph: Graph, example_inputs: list[Any]) -> Callable[..., tupl
 _registered: dict[str, Backend] = {"eager": eager, "lowered_eager": lowered_eager}
 
 
+def _faulty(text: str) -> Backend:
+    """Runs graphs under NumPy and fails on purpose, see docs/reference/faults.md."""
+    from suture._faulty import Faulty
+
+    return Faulty(text)
+
+
+# Made from the whole name, which may end in ":settings".
+_with_settings: dict[str, Callable[[str], Backend]] = {"faulty": _faulty}
+
+
 def register_backend(name: str, fn: Backend | None = None) -> Any:
     """Makes `backend=name` known; usable as a decorator. A name can be registered again, except "native"."""
     if not isinstance(name, str) or not name:
         raise TypeError("the name of a backend is a non-empty str")
     if name == "native":
         raise ValueError("'native' is the built-in compiler and cannot be replaced")
+    if name.partition(":")[0] in _with_settings:
+        raise ValueError(
+            f"'{name}' cannot be registered: a name with settings, as 'faulty:op=add', belongs to a built-in one"
+        )
     if fn is None:
         return lambda function: register_backend(name, function)
     if not callable(fn):
@@ -53,7 +69,7 @@ def register_backend(name: str, fn: Backend | None = None) -> Any:
 
 def list_backends() -> list[str]:
     """Names that `suture.compile(backend=...)` knows."""
-    return sorted({"native", *_registered, *(point.name for point in _entry_points())})
+    return sorted({"native", *_registered, *_with_settings, *(point.name for point in _entry_points())})
 
 
 def resolve(backend: str | Backend) -> tuple[str, Backend]:
@@ -62,6 +78,8 @@ def resolve(backend: str | Backend) -> tuple[str, Backend]:
         return getattr(backend, "__name__", type(backend).__name__), backend
     if not isinstance(backend, str):
         raise TypeError(f"a backend is a name or a callable, not {type(backend).__name__}")
+    if make := _with_settings.get(backend.partition(":")[0]):
+        return backend, make(backend)
     if backend not in _registered:
         _load_entry_point(backend)
     return backend, _registered[backend]

@@ -126,6 +126,23 @@ def assembly_records(obj: JitCallable) -> list[str]:
 def guard_records(obj: JitCallable) -> list[str]:
     """Events guard_costs of the entries that are there now, made for this call."""
 
+class GuardFunctionRow(TypedDict):
+    compile_id: str
+    name: str  # __guard_0_for_f
+    text: str  # of a module that defines it; `_K` in it is a list for `objects`
+    objects: list[Any]  # weak references stay weak
+    compiled: JitCallable  # whose entry it is
+    function: Callable[..., Any]  # what that wraps
+
+def guard_functions(obj: JitCallable) -> list[GuardFunctionRow]:
+    """Of each entry of the function and of the functions that it made, printed from the records that guard it."""
+
+def bound_arguments(obj: JitCallable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """As the guards see them: positional, keyword-only, the *args tuple, the **kwargs dict. TypeError when they do not fit."""
+
+def failing_guard(obj: JitCallable, entry: int, bound: tuple[Any, ...]) -> int | None:
+    """Number of the first guard of an entry that refuses a call; None when it is accepted. Runs nothing."""
+
 def reset() -> None:
     """Forgets every compiled entry in the process; counters and records too. Compiled callables stay usable: each is a new frame
     from then on, with a number of its own in compile ids."""
@@ -191,7 +208,7 @@ def break_table() -> list[tuple[str, str, str, str, str, str, str]]:
     """(code "SB101", enumerator, title, explanation template, hints separated by " | ", station of `suture check`,
     severity)"""
 
-def guard_table() -> list[tuple[str, str, str, str]]:
+def guard_table() -> list[tuple[str, str, str, str, str]]:
     """(name, check, failure sentence, action that stops the recompile), with their placeholders"""
 
 def pass_table() -> list[tuple[str, bool, str]]:
@@ -220,7 +237,9 @@ class Graph:
     """What a backend receives: the captured graph. Immutable."""
 
     name: str
-    nodes: list[dict[str, Any]]  # name, op, target, operands: list[str], dtype, shape: list[str], type: str, file, line
+    nodes: list[dict[str, Any]]
+    """name, op, kind (see op_table), target, operands: list[str], dtype, shape: list[str], type: str, file, line"""
+
     placeholders: list[str]
     outputs: list[str]
     code: str  # to_numpy_source().text
@@ -238,6 +257,64 @@ class Graph:
 
     def interpreter(self) -> Callable[..., tuple[Any, ...]]:
         """The lowered graph under the reference interpreter. Raises NotImplementedError when it cannot be lowered."""
+
+    @staticmethod
+    def from_text(text: str) -> Graph:
+        """The inverse of to_text; places may be left out. ValueError: text that cannot be read or is no lawful graph.
+
+        Its inputs are the placeholders', then one int for every symbol that is no whole axis of a placeholder."""
+
+    def to_text(self) -> str: ...
+    def canonical_text(self) -> str:
+        """Text without what no compiler looks at: names and places."""
+
+    def canonical_hash(self) -> str:
+        """SHA-256 of canonical_text."""
+
+    def subgraph(
+        self,
+        keep: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        *,
+        instead: dict[str, str] = ...,
+        constants: dict[str, bool | int | float] = ...,
+        types: dict[str, str] = ...,
+        symbols: dict[str, int] = ...,
+        fixed: Sequence[str] = (),
+    ) -> tuple[Graph, list[tuple[str, str]]]:
+        """A part of the graph that runs alone (src/graph/subgraph.h): the ops in `keep` (None: all), returning `outputs` (None:
+        the graph's own) and whatever nobody reads.
+
+        instead: readers of the key read the value, an earlier node. constants: the node is this number. types: of inputs, as
+        graph text has them. symbols: new values of symbols; fixed: symbols that become constants.
+
+        Also returns, per placeholder, the node of this graph whose value it takes and the store (or "") right behind which
+        that value is to be taken. ValueError when there is no such part."""
+
+    input_types: list[dict[str, Any]]
+    """Per placeholder: name, kind (array, numpy_scalar, py_bool, py_int, py_float), dtype, shape and strides (in elements) of
+    the captured call, symbolic_shape (texts), writeable, type (text)."""
+
+    symbols: list[dict[str, Any]]
+    """Per symbol: name, source, hint, min, max, is_size, and which input carries it: input, axis (-1: the int itself), stride."""
+
+    def symbol_values(self, *inputs: Any) -> dict[str, int]:
+        """The value every symbol has for these inputs."""
+
+    def check_inputs(self, *inputs: Any) -> None:
+        """TypeError or ValueError unless the graph is for inputs like these, as the guards of a frame see to."""
+
+def compile_graph(
+    graph: Graph,
+    inputs: Sequence[Any] = (),
+    *,
+    backend: str = "native",
+    backend_callable: Callable[[Graph, list[Any]], Callable[..., tuple[Any, ...]]] | None = None,
+    numerics: str = "exact",
+    options: dict[str, str] | None = None,
+) -> Callable[..., tuple[Any, ...]]:
+    """Compiles a graph on the path that captured graphs take; `inputs` are the examples that other backends get. What a backend
+    raises is raised, and RuntimeError for a defect of the compiler. The callable trusts its inputs: see Graph.check_inputs."""
 
 def nearest_name(wanted: str, known: Sequence[str]) -> str:
     """The known name that looks most like `wanted`, or ""."""

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "bindings/core_module.h"
+#include "bindings/core_graph.h"
 #include "cpython/numpy_api.h"
 #include "driver/backend.h"
 #include "driver/replay.h"
@@ -14,15 +14,19 @@
 #include "ops/op_info.h"
 
 namespace suture {
+
+int64_t symbol_value(const NativeGraph::InputBinding& binding, const nb::args& inputs) {
+  if (binding.input < 0 || static_cast<size_t>(binding.input) >= inputs.size())
+    throw nb::type_error("too few inputs");
+  nb::object input = inputs[static_cast<size_t>(binding.input)];
+  if (binding.axis < 0) return nb::cast<int64_t>(input);
+  const auto facts = is_any_ndarray(input.ptr()) ? array_facts(input.ptr()) : ArrayFacts{};
+  if (!facts.dtype || facts.ndim <= binding.axis)
+    throw nb::type_error("an input that carries a size is no array of that many axes");
+  return binding.stride ? facts.strides[binding.axis] / itemsize(*facts.dtype) : facts.shape[binding.axis];
+}
+
 namespace {
-
-using InputBindings = std::vector<NativeGraph::InputBinding>;
-
-struct GraphObject {
-  Graph graph;
-  nb::object forward;      // made at first use
-  InputBindings bindings;  // of its symbols to the inputs
-};
 
 nb::dict describe_node(const Graph& graph, const Node& node) {
   nb::dict row;
@@ -31,6 +35,7 @@ nb::dict describe_node(const Graph& graph, const Node& node) {
   for (const SymInt& dim : node.type.shape) shape.append(text(dim.str()));
   row["name"] = text(node.name);
   row["op"] = std::string(info(node.op).name);
+  row["kind"] = kind_name(info(node.op).kind);
   row["target"] = text(node.target);
   row["operands"] = operands;
   row["dtype"] = std::string(info(node.type.dtype).numpy_name);
@@ -130,18 +135,6 @@ nb::object output_object(const TensorType& type, const InterpretedOutput& output
   return nb::steal<nb::object>(array.release());
 }
 
-// The value of a symbol that no placeholder carries in its shape or strides.
-int64_t symbol_value(const NativeGraph::InputBinding& binding, const nb::args& inputs) {
-  if (binding.input < 0 || static_cast<size_t>(binding.input) >= inputs.size())
-    throw nb::type_error("too few inputs");
-  nb::object input = inputs[static_cast<size_t>(binding.input)];
-  if (binding.axis < 0) return nb::cast<int64_t>(input);
-  const auto facts = is_any_ndarray(input.ptr()) ? array_facts(input.ptr()) : ArrayFacts{};
-  if (!facts.dtype || facts.ndim <= binding.axis)
-    throw nb::type_error("an input that carries a size is no array of that many axes");
-  return binding.stride ? facts.strides[binding.axis] / itemsize(*facts.dtype) : facts.shape[binding.axis];
-}
-
 struct Interpreter {
   Graph graph;  // lowered
   InputBindings bindings;
@@ -207,8 +200,8 @@ Result<PyRef> make_interpreter(const Graph& lowered, InputBindings bindings) {
 
 void bind_graph(nb::module_& module) {
   nb::class_<Interpreter>(module, "Interpreter").def("__call__", &Interpreter::operator());
-  nb::class_<GraphObject>(module, "Graph", nb::type_slots(graph_slots))
-      .def_prop_ro("name", [](const GraphObject& self) { return text(self.graph.name); })
+  nb::class_<GraphObject> graph(module, "Graph", nb::type_slots(graph_slots));
+  graph.def_prop_ro("name", [](const GraphObject& self) { return text(self.graph.name); })
       .def_prop_ro("nodes",
                    [](const GraphObject& self) {
                      nb::list nodes;
@@ -232,6 +225,7 @@ void bind_graph(nb::module_& module) {
         return text("<suture.Graph " + self.graph.name + ": " + std::to_string(self.graph.op_count()) +
                     " ops>");
       });
+  bind_graph_surgery(module, graph);
 }
 
 }  // namespace suture

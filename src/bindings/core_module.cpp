@@ -38,20 +38,6 @@ void raise(const Error& error) {
   throw std::runtime_error(error.step + ": " + error.message);
 }
 
-namespace {
-
-std::string plugin_path() {
-  Dl_info where;
-  if (!dladdr(reinterpret_cast<const void*>(&plugin_path), &where) || !where.dli_fname) return "";
-  std::string path = where.dli_fname;
-  return path.substr(0, path.rfind('/') + 1) + "libsuture_toolchain.so";
-}
-
-DynamicMode dynamic_mode(std::optional<bool> dynamic) {
-  if (!dynamic) return DynamicMode::kAutomatic;
-  return *dynamic ? DynamicMode::kAlways : DynamicMode::kNever;
-}
-
 std::vector<std::pair<std::string, std::string>> overridden_options(const nb::object& options) {
   std::vector<std::pair<std::string, std::string>> overrides;
   if (options.is_none()) return overrides;
@@ -67,6 +53,20 @@ std::vector<std::pair<std::string, std::string>> overridden_options(const nb::ob
     overrides.emplace_back(std::move(name), std::move(text));
   }
   return overrides;
+}
+
+namespace {
+
+std::string plugin_path() {
+  Dl_info where;
+  if (!dladdr(reinterpret_cast<const void*>(&plugin_path), &where) || !where.dli_fname) return "";
+  std::string path = where.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + "libsuture_toolchain.so";
+}
+
+DynamicMode dynamic_mode(std::optional<bool> dynamic) {
+  if (!dynamic) return DynamicMode::kAutomatic;
+  return *dynamic ? DynamicMode::kAlways : DynamicMode::kNever;
 }
 
 nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, const std::string& backend,
@@ -171,7 +171,8 @@ void bind_callables(nb::module_& module) {
              nb::arg("dynamic") = nb::none(), nb::arg("backend") = "native",
              nb::arg("backend_callable") = nb::none(), nb::arg("numerics") = "exact",
              nb::arg("options") = nb::none());
-  module.def("is_compiled", [](nb::handle object) { return is_jit_callable(object.ptr()); });
+  module.def(
+      "is_compiled", [](nb::handle object) { return is_jit_callable(object.ptr()); }, nb::arg("obj").none());
   module.def("wrapped", [](nb::handle object) {
     if (!is_jit_callable(object.ptr()))
       throw nb::type_error("expected a function compiled by suture.compile");
@@ -294,6 +295,7 @@ NB_MODULE(_core, module) {
   bind_callables(module);
   bind_events(module);
   bind_status(module);
+  bind_guards(module);
   bind_tables(module);
   bind_graph(module);
   bind_toolchain(module);

@@ -15,7 +15,6 @@
 #include "trace/event.h"
 
 namespace suture {
-namespace {
 
 const char* kind_name(OpKind kind) {
   switch (kind) {
@@ -29,6 +28,8 @@ const char* kind_name(OpKind kind) {
   }
   return "?";
 }
+
+namespace {
 
 const char* level_name(OpLevel level) {
   switch (level) {
@@ -104,9 +105,9 @@ nb::list break_table() {
 
 nb::list guard_table() {
   nb::list table;
-#define SUTURE_GUARD(id, name, check, subject, expected, actual, action, ...) \
-  table.append(                                                               \
-      nb::make_tuple(name, check, GuardFailure{subject, expected, actual, action}.sentence(), action));
+#define SUTURE_GUARD(id, name, check, python, subject, expected, actual, action, ...)                  \
+  table.append(nb::make_tuple(name, check, GuardFailure{subject, expected, actual, action}.sentence(), \
+                              action, python));
 #include "guard/guards.def"
   return table;
 }

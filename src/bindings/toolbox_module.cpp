@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/escaped_text.h"
+#include "bindings/toolbox_module.h"
 #include "toolbox/dump/dump_files.h"
 #include "toolbox/dump/dump_writer.h"
 #include "toolbox/toolbox.h"
@@ -215,4 +216,5 @@ NB_MODULE(_toolbox, module) {
   suture::toolbox::bind_reports(module);
   suture::toolbox::bind_where(module);
   suture::toolbox::bind_decompile(module);
+  suture::toolbox::bind_reduce(module);
 }

@@ -33,5 +33,6 @@ inline std::string bytes_of(nb::handle string) {
 }
 
 void bind_decompile(nb::module_& module);  // code objects as bytes: decoding, comparing
+void bind_reduce(nb::module_& module);     // the minifier's search
 
 }  // namespace suture::toolbox

@@ -15,6 +15,7 @@
 #include "driver/report_plan.h"
 #include "driver/reports.h"
 #include "graph/print.h"
+#include "graph/symbols.h"
 #include "loop/loop_program.h"
 #include "passes/pass_runner.h"
 #include "runtime/compiled_graph.h"
@@ -69,10 +70,10 @@ Result<PyRef> example_inputs(const Capture& capture, const FrameInput& input) {
   return list;
 }
 
-// Lowered, and what the passes relied on about sizes becomes the capture's own: guards are built from there.
-Result<Graph> lower_captured(Capture& capture, Compiler& compiler, CompileContext& ctx) {
-  SUTURE_TRY(lowered, lower_graph(capture.graph, compiler, ctx));
-  capture.graph.env = lowered.env;
+// Lowered, and what the passes relied on about sizes becomes the graph's own: guards are built from there.
+Result<Graph> lower_source(GraphSource& source, Compiler& compiler, CompileContext& ctx) {
+  SUTURE_TRY(lowered, lower_graph(source.graph, compiler, ctx));
+  source.graph.env = lowered.env;
   return lowered;
 }
 
@@ -90,17 +91,17 @@ std::vector<PyRef> present_inputs(const Capture& capture, const FrameInput& inpu
 }
 
 // Null when nobody asked for measured costs; without figures when the graph cannot be measured.
-std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay, const Capture& capture,
-                                           const FrameInput& input, Compiler& compiler, Phases& phases) {
+std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay, const GraphSource& source,
+                                           Compiler& compiler, Phases& phases) {
   if (!compiler.profiling) return nullptr;
-  const std::vector<PyRef> inputs = present_inputs(capture, input);
-  if (inputs.size() != capture.input_recipes.size()) return std::make_shared<GraphTimes>();
+  const std::vector<PyRef> inputs = source.inputs_to_measure();
+  if (inputs.size() < source.graph.placeholders.size()) return std::make_shared<GraphTimes>();
   const auto pause = phases.pause();
   struct Measuring {
     Measuring() { Compiler::measuring = true; }
     ~Measuring() { Compiler::measuring = false; }
   } measuring;
-  return measure_graph(compiled_graph, replay, capture.graph, inputs);
+  return measure_graph(compiled_graph, replay, source.graph, inputs);
 }
 
 // "prog.py:5 [0/1]": where the user's function begins, and which compile it is; of a part of the function also where that
@@ -115,64 +116,69 @@ std::string place_of(const CodeView& code, const FrameRecord* frame, const Compi
   return fmt::format("{}:{} {}:{} [{}]", file, frame->user_line, what, code.first_line, compile);
 }
 
+// "O2" is 2.
+int kernel_opt(const std::string& text) { return text.back() - '0'; }
+
 void add_debug_info(KernelSource& source, const GeneratedCode& code) {
   source.debug_info = true;
   for (const CodeLine& line : code.lines)
     if (line.where.known()) source.user_lines.push_back({line.line, line.where.file, line.where.line});
 }
 
-Result<PyRef> compile_native(Capture& capture, const FrameInput& input, PyRef replay, Compiler& compiler,
-                             CompileContext& ctx, Phases& phases) {
+Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compiler, CompileContext& ctx,
+                             Phases& phases) {
+  const std::string& name = source.graph.name;
   auto lowering = phases.start("passes");
-  SUTURE_TRY(graph, lower_captured(capture, compiler, ctx));
+  SUTURE_TRY(graph, lower_source(source, compiler, ctx));
   lowering.stop();
 
   auto generating = phases.start("codegen");
   SUTURE_TRY(loops, lower(graph, {.numpy_minor = compiler.numpy_minor}));
-  SUTURE_TRY(planned, plan_schedule(loops, graph, {.fuse = ctx.options.flag("fusion")}));
+  SUTURE_TRY(planned, plan_schedule(loops, graph,
+                                    {.fuse = ctx.options.flag("fusion"),
+                                     .fusion_limit = ctx.options.number("fusion_limit"),
+                                     .order_loops = ctx.options.flag("loop_order")}));
   const auto kept = std::make_shared<const Lowered>(std::move(graph), std::move(loops), std::move(planned));
   const Graph& lowered = kept->graph;
   const Schedule& schedule = kept->schedule;
   report_schedule(ctx, compiler, kept);
-  report_steps(ctx, capture.graph.name, schedule);
+  report_steps(ctx, name, schedule);
   SUTURE_TRY(code, emit(schedule, lowered, {.source_line = raw_source_line}));
   generating.stop();
 
-  report_memory_plan(ctx, capture.graph.name, code.plan, lowered.env);
+  report_memory_plan(ctx, name, code.plan, lowered.env);
 
   NativeGraph native;
   if (!code.kernels.empty()) {
     auto compiling = phases.start("compile");
     SUTURE_TRY(toolchain, compiler.toolchain());
-    KernelSource source{
-        .graph_name = capture.graph.name,
-        .cpp = code.cpp,
-        .fast_math = ctx.frame.numerics == "fast",
-        .line_table = code.line_table,
-        .function = capture.function.code.qualname,
-        .place = place_of(capture.function.code, compiler.record(ctx.id.frame).get(), ctx.id)};
-    for (const KernelInfo& kernel : code.kernels) source.symbols.push_back(kernel.name);
-    if (ctx.options.flag("debug_info")) add_debug_info(source, code);
-    SUTURE_TRY(library, toolchain->compile(source));
+    KernelSource kernels{.graph_name = name,
+                         .cpp = code.cpp,
+                         .fast_math = ctx.frame.numerics == "fast",
+                         .opt = kernel_opt(ctx.options.text("kernel_opt")),
+                         .line_table = code.line_table,
+                         .function = source.function,
+                         .place = source.place};
+    for (const KernelInfo& kernel : code.kernels) kernels.symbols.push_back(kernel.name);
+    if (ctx.options.flag("debug_info")) add_debug_info(kernels, code);
+    SUTURE_TRY(library, toolchain->compile(kernels));
     native.library = std::move(library);
     compiling.stop();
     report_kernels(ctx, lowered, code, *native.library);
-    report_assembly(ctx, capture.graph.name, *toolchain, *native.library);
+    report_assembly(ctx, name, *toolchain, *native.library);
   }
   std::vector<SavedInput> saved = saved_inputs(code.plan, lowered.env.hints());
   native.plan = std::move(code.plan);
   native.replay = replay;
-  native.symbol_count = static_cast<int>(capture.graph.env.symbols().size());
-  native.bindings = input_bindings(capture);
-  native.mutates_inputs = capture.graph.mutates_inputs();
-  // A frame that ends with its graph has nothing to lose: the function itself is the most exact replay.
-  const bool whole_frame = capture.needs_rerun || capture.end.kind == FrameEnd::Kind::kReturn;
-  native.again = whole_frame ? RunAgain::kFrame : RunAgain::kGraph;
-  native.on_replay = [report = replay_reporter(ctx, capture.graph.name)](uint32_t status, int flags) {
+  native.symbol_count = static_cast<int>(source.graph.env.symbols().size());
+  native.bindings = source.bindings;
+  native.mutates_inputs = source.graph.mutates_inputs();
+  native.again = source.again;
+  native.on_replay = [report = replay_reporter(ctx, name)](uint32_t status, int flags) {
     if (!Compiler::measuring) report(status, flags);
   };
-  SUTURE_TRY(compiled, make_compiled_graph(std::move(native), capture.graph.name));
-  auto times = measured(compiled.get(), replay.get(), capture, input, compiler, phases);
+  SUTURE_TRY(compiled, make_compiled_graph(std::move(native), name));
+  auto times = measured(compiled.get(), replay.get(), source, compiler, phases);
   const auto pause = phases.pause();  // costs of copies and of the BLAS are measured on the way
   report_perf_hints(ctx, compiler, kept, std::move(saved), std::move(times));
   return compiled;
@@ -190,19 +196,18 @@ Error backend_failure(const CompileContext& ctx) {
 
 // A callable that raises in a frame with handlers or effects: Python runs the frame. What was written into the
 // inputs meanwhile is unknown, so graphs that write are left alone.
-Result<PyRef> make_foreign(const Capture& capture, PyRef callable) {
-  const bool reruns = capture.needs_rerun && !capture.graph.mutates_inputs();
-  PyRef graph = make_compiled_graph(std::move(callable), capture.graph.name,
+Result<PyRef> make_foreign(const GraphSource& source, PyRef callable) {
+  const bool reruns = source.foreign_reruns && !source.graph.mutates_inputs();
+  PyRef graph = make_compiled_graph(std::move(callable), source.graph.name,
                                     reruns ? RunAgain::kFrame : RunAgain::kGraph);
   if (!graph) return Error::python("backend");
   return graph;
 }
 
-Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, PyRef replay,
-                              Compiler& compiler, CompileContext& ctx) {
-  SUTURE_TRY(graph,
-             compiler.hooks.make_graph_object(capture.graph, std::move(replay), input_bindings(capture)));
-  SUTURE_TRY(examples, example_inputs(capture, input));
+Result<PyRef> compile_foreign(const GraphSource& source, PyRef replay, Compiler& compiler,
+                              CompileContext& ctx) {
+  SUTURE_TRY(graph, compiler.hooks.make_graph_object(source.graph, std::move(replay), source.bindings));
+  SUTURE_TRY(examples, source.examples());
   PyRef callable = PyRef::steal(
       PyObject_CallFunctionObjArgs(ctx.frame.backend_callable.get(), graph.get(), examples.get(), nullptr));
   if (!callable) return backend_failure(ctx);
@@ -213,7 +218,7 @@ Result<PyRef> compile_foreign(const Capture& capture, const FrameInput& input, P
         ctx.frame.backend.c_str(), type_name(callable.get()).c_str());
     return backend_failure(ctx);
   }
-  return make_foreign(capture, std::move(callable));
+  return make_foreign(source, std::move(callable));
 }
 
 }  // namespace
@@ -232,27 +237,67 @@ void add_symbol_inputs(Capture& capture) {
 Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx) {
   Graph graph = captured;
   PassOptions options{.skip = split(ctx.options.text("skip_passes")),
-                      .keep_text = ctx.trace.wants(EventId::kPassDone)};
+                      .keep_text = ctx.trace.wants(EventId::kPassDone),
+                      .limit = ctx.options.number("pass_limit")};
   SUTURE_TRY(passes, run_pipeline(graph, options));
   report_passes(ctx, compiler, captured, options, passes);
   return graph;
 }
 
-Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler& compiler,
-                            CompileContext& ctx, Phases& phases) {
-  SUTURE_TRY(replay, make_replay(capture.graph, capture.call_sites, input_bindings(capture),
-                                 function_globals(input.function)));
+Result<PyRef> compile_graph(GraphSource& source, Compiler& compiler, CompileContext& ctx, Phases& phases) {
+  SUTURE_TRY(replay, make_replay(source.graph, source.call_sites, source.bindings, source.globals));
   if (ctx.frame.backend_callable) {
     auto timer = phases.start("backend");
-    return compile_foreign(capture, input, std::move(replay), compiler, ctx);
+    return compile_foreign(source, std::move(replay), compiler, ctx);
   }
-  if (ctx.frame.backend == "eager") return make_foreign(capture, std::move(replay));
+  if (ctx.frame.backend == "eager") return make_foreign(source, std::move(replay));
   if (ctx.frame.backend == "lowered_eager") {
-    SUTURE_TRY(lowered, lower_captured(capture, compiler, ctx));
-    SUTURE_TRY(callable, compiler.hooks.make_interpreter(lowered, input_bindings(capture)));
-    return make_foreign(capture, std::move(callable));
+    SUTURE_TRY(lowered, lower_source(source, compiler, ctx));
+    SUTURE_TRY(callable, compiler.hooks.make_interpreter(lowered, source.bindings));
+    return make_foreign(source, std::move(callable));
   }
-  return compile_native(capture, input, std::move(replay), compiler, ctx, phases);
+  return compile_native(source, std::move(replay), compiler, ctx, phases);
+}
+
+Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler& compiler,
+                            CompileContext& ctx, Phases& phases) {
+  // A frame that ends with its graph has nothing to lose: the function itself is the most exact replay.
+  const bool whole_frame = capture.needs_rerun || capture.end.kind == FrameEnd::Kind::kReturn;
+  GraphSource source{.graph = capture.graph,
+                     .call_sites = capture.call_sites,
+                     .bindings = input_bindings(capture),
+                     .globals = function_globals(input.function),
+                     .function = capture.function.code.qualname,
+                     .place = place_of(capture.function.code, compiler.record(ctx.id.frame).get(), ctx.id),
+                     .again = whole_frame ? RunAgain::kFrame : RunAgain::kGraph,
+                     .foreign_reruns = capture.needs_rerun,
+                     .examples = [&] { return example_inputs(capture, input); },
+                     .inputs_to_measure = [&] { return present_inputs(capture, input); }};
+  return compile_graph(source, compiler, ctx, phases);
+}
+
+std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph) {
+  std::vector<InputBinding> bindings;
+  for (const SymbolCarrier& carrier : symbol_carriers(graph))
+    bindings.push_back({carrier.symbol, carrier.input, carrier.axis, carrier.stride});
+  return bindings;
+}
+
+Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Compiler& compiler) {
+  PyRef list = PyRef::steal(PySequence_List(inputs));
+  if (!list) return Error::python("backend");
+  options.overrides.emplace_back("strict", "True");
+  Options chosen = compiler.options;
+  for (const auto& [name, value] : options.overrides) SUTURE_TRY_VOID(chosen.set(name, value));
+  CompileContext ctx{compiler.trace, chosen, std::move(options), {compiler.new_frame_id(), 0, 0}};
+  Phases phases;
+  GraphSource source{.graph = graph,
+                     .bindings = standalone_bindings(graph),
+                     .function = graph.name,
+                     .place = graph.name,
+                     .examples = [&]() -> Result<PyRef> { return list; },
+                     .inputs_to_measure = [] { return std::vector<PyRef>(); }};
+  return compile_graph(source, compiler, ctx, phases);
 }
 
 }  // namespace suture

@@ -6,10 +6,16 @@
 //   others         backend(graph, example_inputs) -> callable(*inputs) -> tuple
 #pragma once
 
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "capture/capture.h"
 #include "driver/compile_context.h"
 #include "driver/stopwatch.h"
+#include "runtime/compiled_graph.h"
 
 namespace suture {
 
@@ -19,10 +25,29 @@ class Compiler;
 // symbols from its inputs.
 void add_symbol_inputs(Capture& capture);
 
-// A CompiledGraph object for the capture's graph. Facts about sizes that the passes relied on are added to the
-// graph's.
+// A graph with what backends want to know about its surroundings. Graphs that were captured and graphs that stand alone take
+// one path from here on.
+struct GraphSource {
+  Graph& graph;  // facts about sizes that the passes relied on are added to its own
+  std::span<const CallSites> call_sites;
+  std::vector<NativeGraph::InputBinding> bindings;
+  PyView globals = nullptr;     // of the function it came from
+  std::string function, place;  // shown by profilers
+  RunAgain again = RunAgain::kGraph;
+  bool foreign_reruns = false;              // when another backend's callable raises, Python runs the frame
+  std::function<Result<PyRef>()> examples;  // list of the objects the inputs hold in this call
+  std::function<std::vector<PyRef>()> inputs_to_measure;  // the same; empty when one is not there
+};
+
+// A CompiledGraph object: callable(*inputs) -> tuple.
+Result<PyRef> compile_graph(GraphSource& source, Compiler& compiler, CompileContext& ctx, Phases& phases);
 Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler& compiler,
                             CompileContext& ctx, Phases& phases);
+// A graph that stands alone: `inputs` are the placeholders', then one int for every symbol that no placeholder carries
+// (symbol_carriers). What a backend raises is raised here.
+Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Compiler& compiler);
+// The bindings of such a graph.
+std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph);
 
 // captured -> lowered, reporting each pass.
 Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx);

@@ -66,8 +66,11 @@ class Compiler {
   std::string profile_directory() const;
   std::string cache_directory() const;  // resolved; "" when off
   std::shared_ptr<FrameRecord> record(int frame_id) const;
+  int new_frame_id() { return next_frame_++; }  // of a compile that no frame asked for
   // Events of a callable and of everything it made, in order of time.
   std::vector<Event> family_events(int frame_id) const;
+  // A compiled callable and the live ones that it made, in the order of their frames.
+  std::vector<PyRef> family_callables(PyView callable) const;
   // Emits what `make` makes when a listener wants one of `kinds`, and remembers how to make it for family_events: nobody
   // pays for texts that nobody reads. `make` owns what it needs.
   void report_unwritten(const CompileId& id, std::initializer_list<EventId> kinds, MakeEvents make);

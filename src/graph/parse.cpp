@@ -179,4 +179,12 @@ void GraphReader::node(TextReader& in, std::string name) {
 
 Result<Graph> parse_graph(const std::string& text) { return GraphReader().read(text); }
 
+Result<TensorType> parse_type(const std::string& text, size_t symbol_count) {
+  TextReader in(text, 1, symbol_count);
+  TensorType type = read_type(in);
+  if (!in.failed() && !in.at_end()) in.fail("unexpected text behind the type");
+  if (in.failed()) return Error::unsupported("parse", in.error());
+  return type;
+}
+
 }  // namespace suture

@@ -11,6 +11,8 @@ namespace suture {
 
 std::string to_text(const Graph& graph);
 Result<Graph> parse_graph(const std::string& text);
+// The inverse of type_text (attr_text.h): "f64[s0, 48] strides [1, s0]", "py_float".
+Result<TensorType> parse_type(const std::string& text, size_t symbol_count);
 // A Python module text defining `def forward(<placeholders>):` with one statement per node and `# file:line
 // source` comments. Statements keep the user's semantics exactly (views, stores, dtypes), so that running it
 // under NumPy is the `eager` backend and the replay that produces NumPy's own warnings and exceptions.
