@@ -93,7 +93,7 @@ def _has_odd_constant(code: types.CodeType) -> bool:
 def _unwrapped(target: Any) -> Any:
     """The function or code object behind what is a function in all but its type. Looks at no attribute that runs code."""
     for _ in range(100):
-        if isinstance(target, _core.JitCallable):
+        if _core.is_compiled(target):
             target = _core.wrapped(target)
         elif isinstance(target, (staticmethod, classmethod, types.MethodType)):
             target = target.__func__

@@ -11,10 +11,10 @@
 
 #include "base/escaped_text.h"
 #include "base/nearest_name.h"
+#include "bindings/toolbox_module.h"
 #include "bytecode/marshal_reader.h"
 #include "bytecode/pyc_file.h"
 #include "toolbox/decompile/decompile.h"
-#include "toolbox_module.h"
 
 namespace suture::toolbox {
 namespace {
