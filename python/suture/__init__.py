@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from suture import _core, _replay  # noqa: F401
 from suture._api import compile, disable, graph_break, mark_dynamic, mark_static, reset
 from suture._config import config
-from suture._errors import GraphBreak, InternalError
+from suture._errors import BackendCompilerFailed, GraphBreak, InternalError
 
 if TYPE_CHECKING:
     from suture import cache, testing
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __version__: str = _core.version
 
 __all__ = [
+    "BackendCompilerFailed",
     "Explanation",
     "Graph",
     "GraphBreak",

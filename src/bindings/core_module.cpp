@@ -244,6 +244,8 @@ void bind_toolchain(nb::module_& module) {
         compiler().hooks.graph_recorder = recorder.is_none() ? PyRef() : PyRef::borrow(recorder.ptr());
       },
       nb::arg("recorder").none());
+  module.def("watch_failures",
+             [](nb::object hook) { compiler().hooks.graph_watch = PyRef::borrow(hook.ptr()); });
   module.def("plugin_path", &plugin_path);
   module.attr("internal_error_prefix") = text(std::string(Compiler::kInternalErrorPrefix));
   module.def("cache_directory", [] { return compiler().cache_directory(); });
@@ -298,5 +300,6 @@ NB_MODULE(_core, module) {
   bind_guards(module);
   bind_tables(module);
   bind_graph(module);
+  bind_records(module);
   bind_toolchain(module);
 }
