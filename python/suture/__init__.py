@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from suture import cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
+    from suture._decompile import Decompiled, decompile, same_bytecode
     from suture._dump import dump
     from suture._explain import Explanation, explain
     from suture._guards import guard_functions
@@ -36,6 +37,7 @@ __version__: str = _core.version
 
 __all__ = [
     "BackendCompilerFailed",
+    "Decompiled",
     "Explanation",
     "Graph",
     "GraphBreak",
@@ -43,6 +45,7 @@ __all__ = [
     "cache",
     "compile",
     "config",
+    "decompile",
     "disable",
     "dump",
     "explain",
@@ -53,20 +56,24 @@ __all__ = [
     "mark_static",
     "register_backend",
     "reset",
+    "same_bytecode",
     "set_logs",
     "testing",
 ]
 
 # Name -> module that has it; None: the name is a module itself.
 _LAZY = {
+    "Decompiled": "suture._decompile",
     "Explanation": "suture._explain",
     "Graph": "suture._core",
     "cache": None,
+    "decompile": "suture._decompile",
     "dump": "suture._dump",
     "explain": "suture._explain",
     "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
     "register_backend": "suture._backends",
+    "same_bytecode": "suture._decompile",
     "set_logs": "suture._logs",
     "testing": None,
 }

@@ -4,6 +4,7 @@ this file finds code objects without running anything, and lends the compiler th
 from __future__ import annotations
 
 import inspect
+import marshal
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -148,6 +149,18 @@ def _marshalled(target: Any) -> CodeSource:
     source = find_code(target)
     if source.is_pyc:
         source.version, source.data = _toolbox.pyc_code(source.data)
+        if source.select:
+            raise ValueError("a part of a .pyc file cannot be compared; compare the whole file or a function")
     if source.select:
-        source.data = _toolbox.select_code(source.data, source.version, source.select)
+        source.data = marshal.dumps(_selected(marshal.loads(source.data), source.select))
     return source
+
+
+def _selected(code: types.CodeType, qualname: str) -> types.CodeType:
+    """Of code that this process compiled itself."""
+    todo = [code]
+    for each in todo:
+        if each.co_qualname == qualname:
+            return each
+        todo += [constant for constant in each.co_consts if isinstance(constant, types.CodeType)]
+    raise ValueError(f"it holds no code named {qualname!r}")

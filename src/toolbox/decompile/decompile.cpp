@@ -33,8 +33,15 @@ struct Unit {
   const CodeTree* code = nullptr;
   int parent = -1;  // unit
   int attempt = 0;
-  std::string reason;  // why it is not at an earlier attempt
+  std::string not_structured,
+      not_looped;  // why it is at no earlier attempt; of several readings, the first counts
 };
+
+std::string why(const Unit& unit) {
+  if (unit.not_looped.empty()) return unit.not_structured;
+  if (unit.not_structured.empty()) return unit.not_looped;
+  return fmt::format("{}; as a dispatch loop: {}", unit.not_structured, unit.not_looped);
+}
 
 // What rendering found out.
 struct Rendering {
@@ -113,8 +120,9 @@ int Decompiler::first_attempt() const {
 bool Decompiler::advance(const CodeTree* code, std::string reason) {
   Unit& unit = units_[static_cast<size_t>(unit_of_.at(code))];
   if (unit.attempt == kListAttempt) return false;
+  std::string& why = unit.attempt < kDispatchAttempt ? unit.not_structured : unit.not_looped;
+  if (why.empty()) why = std::move(reason);
   ++unit.attempt;
-  unit.reason = std::move(reason);
   return true;
 }
 
@@ -164,7 +172,7 @@ Result<Statements> Decompiler::definition(const CodeTree& code, Rendering& out,
 Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
                                        const std::set<const CodeTree*>& stubs) {
   if (unit.attempt == kListAttempt) {
-    return disassembled_body(*unit.code, unit.reason.empty() ? "as asked for" : unit.reason,
+    return disassembled_body(*unit.code, why(unit).empty() ? "as asked for" : why(unit),
                              nested_definitions(*unit.code, out, stubs), out.tree);
   }
   if (unit.attempt == kDispatchAttempt) {
@@ -324,7 +332,7 @@ Decompilation Decompiler::report(std::string source) {
   for (const CodeTree* code : codes_) {
     const Unit& unit = units_[static_cast<size_t>(unit_of_.at(code))];
     const auto verdict = verdicts_.find(code);
-    CodeReport each{.code = code, .note = unit.reason};
+    CodeReport each{.code = code, .note = why(unit)};
     each.tier = unit.attempt == kListAttempt       ? Tier::kDisassembly
                 : unit.attempt == kDispatchAttempt ? Tier::kDispatchLoop
                                                    : Tier::kIdiomatic;

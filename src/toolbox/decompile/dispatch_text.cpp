@@ -128,12 +128,14 @@ void Machine::leave_after(Context* inner, Context* around, Statements& out) {
   leave_after(inner->exits, around, out);
 }
 
-// Behind a statement whose inside may have gone to places outside of `around`: leaves the loop of `around`, too.
+// Behind a statement whose inside may have gone to places outside of `around`, or on to its next turn: leaves the loop that
+// chooses in `around`, too.
 void Machine::leave_after(const std::set<int>& exits, Context* around, Statements& out) {
   Expressions outside;
   size_t leaving = 0;
   for (int exit : exits) {
-    if (!around->exits.contains(exit)) continue;
+    const bool goes_on = around->kind == Context::Kind::kFor && around->id == exit;
+    if (!around->exits.contains(exit) && !goes_on) continue;
     ++leaving;
     outside.push_back(integer(nodes_[static_cast<size_t>(exit)].number));
   }
