@@ -342,6 +342,30 @@ def test_special_values_are_ok_where_numpy_has_them_and_named_where_not():
         assert analysis.first.node == "arctan" and analysis.first.index == (place,)
 
 
+def test_a_case_is_analyzed_in_a_child_and_crashes_cost_nothing():
+    case = case_of(
+        mixed, RNG.uniform(-2, 2, (4, 3)), RNG.uniform(-9, 9, 3), 2.5, backend="faulty:op=pow,kind=wrong_value"
+    )
+    analysis = taps.analyze_case(case)
+    assert analysis.first.node == "pow" and analysis.first.line == line_of("pow")
+    assert taps.Analysis.from_dict(analysis.to_dict()) == analysis
+    died = taps.analyze_case(case.with_(backend="faulty:op=pow,kind=segfault"))
+    assert died.wrong and "SIGSEGV" in text_of(died)
+    assert "within 1 s" in taps.analyze_case(case.with_(backend="faulty:op=pow,kind=hang"), seconds=1).died
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_right_programs_raise_no_alarm(seed):
+    """A sample of what bench/accuracy.py measures: 0 alarms in thousands of runs."""
+    from bench.accuracy import random_program, with_data
+
+    case = random_program(seed, ("float64", "float32")[seed % 2])
+    for kind in ("around 1", "wide", "bits"):
+        each = with_data(case, kind, np.random.default_rng(seed))
+        analysis = analysis_of(each)
+        assert not analysis.wrong, text_of(analysis)
+
+
 def test_symbolic_sizes_are_analyzed_at_the_sizes_of_the_case():
     cases = []
 

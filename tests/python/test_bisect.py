@@ -10,7 +10,7 @@ import pytest
 from test_accuracy import case_of
 
 from suture._minify import bisect as module
-from suture._minify import child
+from suture._minify import child, repro_file
 from suture._minify.bisect import Bisection, bisect, bisect_program, bisect_slow
 from suture._minify.bisect_text import text_of, to_json
 from suture._minify.case import Case
@@ -271,6 +271,9 @@ def test_the_command_tells_what_bisect_finds(run_python, tmp_path, write_program
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
     assert found["stage"].startswith("backend faulty") and found["op"].startswith("maximum")
+    repro = repro_file.write(repro_file.ReproFile(Case.load(path), ["x", "y"]), tmp_path, "repro")
+    done = run_python("-m", "suture", "bisect", "--json", str(repro))
+    assert done.returncode == 1 and json.loads(done.stdout)["op"] == found["op"], done.stderr
     done = run_python("-m", "suture", "bisect", str(path.parent))
     assert done.returncode == 1 and "CULPRIT    backend faulty" in done.stderr and done.stdout == ""
     assert run_python("-m", "suture", "bisect", "nothing.py").returncode == 2

@@ -130,12 +130,11 @@ class Program:
         after: Callable[[Op, Any, Mapping[str, Any]], Any] | None = None,
     ) -> dict[str, Any]:
         """Every value by the name of its node. `inputs` are written into if the program does so."""
-        values: dict[str, Any] = {}
-        for name, value in zip(self.placeholders, inputs, strict=False):
-            values[name] = widened(value) if wide else value
+        with np.errstate(all="ignore"):
+            given = [widened(value) if wide else value for value in inputs]
+        values: dict[str, Any] = dict(zip(self.placeholders, given, strict=False))
         for op in self.ops:
-            given = [values[name] for name in self.operands(op)]
-            value = self.run_op(op, given, wide)
+            value = self.run_op(op, [values[name] for name in self.operands(op)], wide)
             if after is not None:
                 value = after(op, value, values)
             values[op.name] = value

@@ -20,7 +20,7 @@ import numpy as np
 
 from suture import _core
 from suture._minify.case import Case, CaseError
-from suture._minify.signature import INVALID, PASSED, Outcome
+from suture._minify.signature import INVALID, KINDS, PASSED, Outcome
 
 TOLERANCE_ULP = 4096
 
@@ -83,7 +83,7 @@ class _Run:
             self._begin("compare")
             if got.error is not None:
                 return _raised("run_error", "run", got.error, call=number)
-            failure = failure or _difference(got, wanted, exact, number)
+            failure = failure or self._judged(got, wanted, exact, number)
             if first is not None:
                 if _difference(got, first, True, number):
                     message = "two calls with the same inputs give different results"
@@ -93,6 +93,19 @@ class _Run:
             if failure and self.case.calls == 1:
                 return failure
         return failure or Outcome(PASSED)
+
+    def _judged(self, got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome | None:
+        different = _difference(got, wanted, exact, number)
+        if different is not None or self.case.check != "accuracy":
+            return different
+        from suture._minify.accuracy import judge
+        from suture._minify.reference import Program
+
+        program = Program(self.case.graph, self.case.objects())
+        for found in judge(program, self.case.objects, got.results, got.inputs, self.case.numerics == "fast"):
+            kind = found.kind if found.kind in KINDS else "wrong_value"
+            return Outcome(kind, "compare", message=f"{found.what}: {found.message}", call=number)
+        return None
 
 
 class _Call:
@@ -242,9 +255,9 @@ def _worst(a: np.ndarray, b: np.ndarray) -> str:
     """The element that is off most, in words."""
     with np.errstate(all="ignore"):
         if a.dtype.kind == "b":
-            distance = (a != b).astype(float)
+            distance = np.array(a != b, float)
         else:
-            distance = np.abs(np.asarray(a - b, float))
+            distance = np.array(np.abs(a.astype(float) - b.astype(float)))
             distance[np.isnan(distance) & ~(np.isnan(a) & np.isnan(b))] = np.inf
         distance = np.where(np.isnan(distance), 0.0, distance)
     place = tuple(int(i) for i in np.unravel_index(np.argmax(distance), a.shape))

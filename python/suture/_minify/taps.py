@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal as signals
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -26,7 +27,9 @@ from typing import Any
 import numpy as np
 
 from suture import _core
+from suture._minify import child, run_case
 from suture._minify.accuracy import Difference, Fresh, distance, judge, type_difference
+from suture._minify.case import Case
 from suture._minify.reference import Op, Program, op_rows, widened
 from suture._ulps import same_bits, ulp_distance
 
@@ -81,13 +84,45 @@ class Analysis:
     found_by: str = ""
     nondeterministic: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    died: str = ""  # how the process ended in which the graph was compiled and run, when it did not live
 
     @property
     def wrong(self) -> bool:
-        return bool(self.results or self.first or self.nondeterministic)
+        return bool(self.results or self.first or self.nondeterministic or self.died)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"wrong": self.wrong}
+
+    @staticmethod
+    def from_dict(found: Mapping[str, Any]) -> Analysis:
+        rows = [_row_from(row) for row in found["rows"]]
+        results = [Difference(**{**each, "index": tuple(each["index"])}) for each in found["results"]]
+        first = _row_from(found["first"]) if found["first"] else None
+        rest = {name: found[name] for name in ("found_by", "nondeterministic", "notes", "died")}
+        return Analysis(rows, results, first, **rest)
+
+
+def _row_from(row: Mapping[str, Any]) -> Row:
+    return Row(**{**row, "index": tuple(row["index"]), "operands": tuple(row["operands"])})
+
+
+def analyze_case(case: Case, seconds: float = 120.0) -> Analysis:
+    """Of a case, in a child process: a graph that crashes or hangs costs the caller nothing."""
+
+    def compile_graph(graph: _core.Graph) -> Callable[..., Any]:
+        return run_case.compile_case(case.with_(graph_text=graph.to_text()))
+
+    def work(send: child.Send) -> Any:
+        return analyze(case.graph, case.objects, compile_graph, case.numerics == "fast").to_dict()
+
+    ending = child.call(work, seconds)
+    if ending.value is not None:
+        return Analysis.from_dict(ending.value)
+    if ending.timed_out:
+        return Analysis(died=f"it did not end within {seconds:g} s")
+    if ending.signal:
+        return Analysis(died=f"the process died of {signals.Signals(ending.signal).name}")
+    return Analysis(died=ending.error)
 
 
 def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool = False) -> Analysis:
@@ -244,11 +279,12 @@ class _Judging:
     def _bounded(self, op: Op, a: np.ndarray, b: np.ndarray, given: list[Any]) -> Row:
         with np.errstate(all="ignore"):
             exact = np.asarray(self._program.run_op(op, [_as_loop(value, op) for value in given], wide=True))
-            mine, numpys = _error(a, exact), _error(b, exact)
+            largest = _largest(given) if op.op in _CANCELS else 0.0
+            mine, numpys = _error(a, exact, largest), _error(b, exact, largest)
         if self._fast:
             mine = np.where(np.isfinite(mine), mine, 0.0)
         special = np.isnan(a) != np.isnan(b)
-        mine[special] = np.inf
+        mine = np.where(special, np.inf, mine)
         zeros = (
             (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b)) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
         )
@@ -278,6 +314,17 @@ class _Judging:
         )
 
 
+# Bounds of these are in units of the largest of operands and result, as ops.def says.
+_CANCELS = frozenset({"logaddexp"})
+
+
+def _largest(given: Sequence[Any]) -> Any:
+    sizes: Any = 0.0
+    for value in given:
+        sizes = np.maximum(sizes, np.abs(value))
+    return sizes
+
+
 # NumPy's vector loops choose between zeros of two signs by the position of the element.
 _ANY_ZERO = frozenset({"minimum", "maximum", "fmin", "fmax", "min", "max", "clip"})
 
@@ -289,17 +336,16 @@ def _as_loop(value: Any, op: Op) -> Any:
     return widened(op.dtype.type(value))
 
 
-def _error(value: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """Distance of each element from the exact one, in units in the last place of the exact one; NaN in both is 0.
-    Beyond the largest number infinity stands for what the exact result is rounded to."""
+def _error(value: np.ndarray, exact: np.ndarray, largest: Any = 0.0) -> np.ndarray:
+    """Distance of each element from the exact one, in units in the last place of the exact one, or of `largest`; NaN in both is
+    0. Beyond the largest number infinity stands for what the exact result is rounded to."""
     if value.dtype.kind == "c":
         return np.maximum(_error(value.real, exact.real), _error(value.imag, exact.imag))
     rounded = exact.astype(value.dtype)
-    unit = np.spacing(np.abs(rounded)).astype(exact.dtype)
+    unit = np.spacing(np.maximum(np.abs(rounded), largest).astype(value.dtype)).astype(exact.dtype)
     error = (np.abs(value.astype(exact.dtype) - exact) / unit).astype(np.float64)
     edge = ~np.isfinite(rounded) | ~np.isfinite(value)
-    error[edge] = ulp_distance(value[edge], rounded[edge])
-    return error
+    return np.where(edge, ulp_distance(value, rounded), error)
 
 
 def _take_over(value: Any, tap: Any) -> Any:
