@@ -480,11 +480,13 @@ void Machine::with_statement(const LiftedInstruction& it) {
   const int body = node_at(next, slots_);
   if (failed()) return;
   Statements otherwise;
-  if (regions_.at(region).suppressed >= 0) go(regions_.at(region).suppressed, below, context, otherwise);
+  const int last = regions_.at(region).suppressing;  // of what runs when an exception was swallowed
+  const int behind = last < 0 ? -1 : lifted_.at(last).next;
+  if (behind >= 0) go(behind, below, context, otherwise);
   DispatchNode& done = nodes_[static_cast<size_t>(node_)];
   done.inside_node = body;
   done.inside = interned_[{Context::Kind::kWith, node_, context}];
-  done.can_swallow = regions_.at(region).suppressed >= 0;
+  done.can_swallow = behind >= 0;
   done.otherwise = std::move(otherwise);
   if (!done.inside) fail("a with statement without a body");
 }
