@@ -354,6 +354,25 @@ def test_a_case_is_analyzed_in_a_child_and_crashes_cost_nothing():
     assert "within 1 s" in taps.analyze_case(case.with_(backend="faulty:op=pow,kind=hang"), seconds=1).died
 
 
+def test_values_that_nobody_reads_any_more_are_let_go():
+    case = mixed_case()
+    program = Program(case.graph, case.objects())
+    every = program.run(case.objects())
+    few = program.run(case.objects(), keep_all=False)
+    assert set(few) == {*program.placeholders, *program.graph.outputs} < set(every)
+    assert all(same_bits(np.asarray(few[name]), np.asarray(every[name])) for name in few)
+    assert program.bytes_of_values() == sum(
+        np.asarray(every[op.name]).nbytes for op in program.ops if op.kind != "View"
+    )
+
+
+def test_graphs_whose_values_do_not_fit_into_memory_are_judged_by_their_results(monkeypatch):
+    monkeypatch.setattr(taps, "_free_memory", lambda: 100_000)
+    case = mixed_case()
+    analysis = analysis_of(case, spoil_node("log", off_by(99, (3, 4))))
+    assert analysis.rows == [] and analysis.results and "minimise the case first" in text_of(analysis)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_right_programs_raise_no_alarm(seed):
     """A sample of what bench/accuracy.py measures: 0 alarms in thousands of runs."""

@@ -23,7 +23,7 @@ PASS, WRONG = Outcome("pass"), Outcome("wrong_value", "compare", message="3 inst
 class Pretender:
     """A compiler of 12 changes and 20 fusions in which `fails(settings)` says what goes wrong. Settings are complete."""
 
-    backend = "native"
+    backend, seconds = "native", 30.0
     changes = [f"fold_casts: cast_{i} is x" for i in range(1, 13)]
     fusions = [f"mul_{i} into add_{i}" for i in range(1, 21)]
 
@@ -152,6 +152,15 @@ def test_a_failure_that_comes_and_goes_gets_more_runs(seed):
     assert (found.stage, found.number) == ("fusion", 6)
     if found.rate < 1:
         assert "comes and goes" in text_of(found)
+
+
+def test_hangs_are_not_waited_for_longer_than_needed():
+    hang = Outcome("hang", "run")
+    pretender = Pretender(lambda s: hang if native(s) and s["fusion_limit"] >= 11 else PASS)
+    search = module._Search(pretender, lambda label: None)
+    assert search.result().number == 11 and search.subject.seconds == module.LEAST_WAIT
+    keys = [json.dumps(settings, sort_keys=True) for settings in pretender.ran]
+    assert len(keys) <= len(set(keys)) + module.CONFIRMING + 1
 
 
 def test_every_variant_is_run_once():

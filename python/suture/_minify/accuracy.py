@@ -67,7 +67,7 @@ def judge(
     """What is wrong with the `results` of a call that left its inputs as `inputs`. fast: numerics="fast", in which every
     rounding is free."""
     own = fresh()
-    values = program.run(own)
+    values = program.run(own, keep_all=False)
     pairs = [
         *_named("output", program.graph.outputs, results, program.outputs(values)),
         *((f"input {i} after the call", name, inputs[i], own[i]) for i, name in enumerate(program.placeholders)),
@@ -184,7 +184,7 @@ def _values_of(
     program: Program, fresh: Fresh, wanted: list[tuple[str, str, Any, Any]], wide: bool = False, after: Any = None
 ) -> list[Any]:
     """Of these results in one more run: outputs by their node, inputs as the run left them."""
-    values = program.run(fresh(), wide=wide, after=after)
+    values = program.run(fresh(), wide=wide, after=after, keep_all=False)
     return [values[node] for _, node, _, _ in wanted]
 
 

@@ -125,7 +125,7 @@ class Watched:
             f"The graph of {self.case['function']} ({self.case['file']}:{self.case['line']}, {repro.case.op_count} ops)"
         )
         if self.level == 1:
-            text = f"{what} and its inputs are in a file of their own. {certify.sentence(path)}"
+            text = f"{what} and its inputs are in a file of their own. {certify.in_words(certify.certify(path))}"
         else:
             text = f"{what} and its inputs are in a file that reduces itself to the ops that fail; run:"
         return str(path), f"{text}\n  python {path}"
@@ -153,6 +153,7 @@ class Watched:
 
         made = self.case_of(check)
         code = backend_code.code_for(self.case["backend"], self._backend)
+        made = made.with_(backend=backend_code.name_for(made.backend, code))
         return ReproFile(made, input_names(made), origin=origin_of(self.case, made.op_count), backend_code=code)
 
 

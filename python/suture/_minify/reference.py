@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -128,8 +129,10 @@ class Program:
         *,
         wide: bool = False,
         after: Callable[[Op, Any, Mapping[str, Any]], Any] | None = None,
+        keep_all: bool = True,
     ) -> dict[str, Any]:
-        """Every value by the name of its node. `inputs` are written into if the program does so."""
+        """Values by the name of their node. `inputs` are written into if the program does so. keep_all: of every op; else of
+        inputs and outputs, and others only as long as they are read."""
         with np.errstate(all="ignore"):
             given = [widened(value) if wide else value for value in inputs]
         values: dict[str, Any] = dict(zip(self.placeholders, given, strict=False))
@@ -138,7 +141,29 @@ class Program:
             if after is not None:
                 value = after(op, value, values)
             values[op.name] = value
+            if not keep_all:
+                for name in self._last_read[op.name]:
+                    del values[name]
         return values
+
+    @functools.cached_property
+    def _last_read(self) -> dict[str, list[str]]:
+        """Per op: values that nobody reads any more when it has run. Views keep the memory they look into themselves."""
+        last = {name: op.name for op in self.ops for name in (op.name, *self.operands(op))}
+        kept = {*self.placeholders, *self.graph.outputs}
+        unread: dict[str, list[str]] = {op.name: [] for op in self.ops}
+        for name, op in last.items():
+            if name not in kept:
+                unread[op].append(name)
+        return unread
+
+    def bytes_of_values(self) -> int:
+        """Of the values of all ops but views, at the sizes of the inputs."""
+        shapes = {node["name"]: node["shape"] for node in self.graph.nodes}
+        sizes = (
+            math.prod(int(size) for size in shapes[op.name]) * op.dtype.itemsize for op in self.ops if op.kind != "View"
+        )
+        return sum(sizes)
 
     def outputs(self, values: Mapping[str, Any]) -> list[Any]:
         return [values[name] for name in self._output_names()]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal as signals
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from suture._minify import child, run_case
 from suture._minify.accuracy import Difference, Fresh, distance, judge, type_difference
 from suture._minify.case import Case
 from suture._minify.reference import Op, Program, op_rows, widened
+from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
 
 Compile = Callable[[_core.Graph], Callable[..., Any]]
@@ -134,10 +136,20 @@ def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool
         results, inputs = _call(compiled, fresh)
         analysis.nondeterministic = _differing(results, _call(compiled, fresh)[0])
     analysis.results = judge(program, fresh, results, inputs, fast)
+    needed = 3 * program.bytes_of_values()  # compiled, NumPy's, and one in wider precision
+    if needed > _free_memory() // 2:
+        analysis.notes.append(
+            f"too large to look at every value ({needed / 2**30:.1f} GiB): only results are judged; minimise the case first"
+        )
+        return analysis
     _judge_taps(program, graph, fresh, compile_graph, kernels, analysis, fast)
     if analysis.results and not analysis.first:
         _judge_prefixes(program, graph, fresh, compile_graph, kernels, analysis, fast)
     return analysis
+
+
+def _free_memory() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _call(compiled: Callable[..., Any], fresh: Fresh) -> tuple[tuple[Any, ...], list[Any]]:
@@ -162,12 +174,8 @@ def _kernels() -> Iterator[dict[str, str]]:
     kernels: dict[str, str] = {}
 
     def on_event(line: str) -> None:
-        if kernels:
-            return
-        table = json.loads(json.loads(line)["fields"]["lines"] or "{}")
-        for row in table.get("lines", ()):
-            if row["kind"] != "read":
-                kernels.setdefault(table["nodes"][row["node"]]["name"], table["kernels"][row["kernel"]]["name"])
+        if not kernels:
+            kernels.update(kernels_of(json.loads(line)["fields"]["lines"]))
 
     token = _core.subscribe(["kernel_source"], on_event)
     try:
