@@ -115,10 +115,7 @@ struct Edge {
   bool falls = false;  // of a branch: the way on without a jump, where the compiler puts the body of an `if`
 };
 
-// A namespace of its own, because the verifier's graphs have a Node, too, and two types of one name are one to the linker.
-inline namespace flow {
-
-struct Node {
+struct FlowNode {
   End end = End::kNone;
   syntax::Statements statements;
   Value* test = nullptr;
@@ -153,14 +150,13 @@ struct WithParts {
 };
 
 struct FlowGraph {
-  std::deque<Node> nodes;
+  std::deque<FlowNode> nodes;
   std::map<int, WithParts> withs;  // by region
   int entry = 0;
 
-  Node& at(int node) { return nodes[static_cast<size_t>(node)]; }
-  const Node& at(int node) const { return nodes[static_cast<size_t>(node)]; }
+  FlowNode& at(int node) { return nodes[static_cast<size_t>(node)]; }
+  const FlowNode& at(int node) const { return nodes[static_cast<size_t>(node)]; }
   int size() const { return static_cast<int>(nodes.size()); }
 };
 
-}  // namespace flow
 }  // namespace suture::toolbox
