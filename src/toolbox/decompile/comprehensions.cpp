@@ -1,5 +1,8 @@
 #include "toolbox/decompile/comprehensions.h"
 
+#include <algorithm>
+#include <set>
+
 #include "toolbox/decompile/conditions.h"
 #include "toolbox/decompile/expressions.h"
 
@@ -15,6 +18,7 @@ class FillingReader {
       : tree_(tree), graph_(graph), folder_(graph, tree, values), yields_(yields) {}
 
   Filling run(int header) {
+    fold_conditions(header);
     int at = enter(header);
     for (int steps = 0; steps <= 4 * graph_.size() && result_.problem.empty(); ++steps) {
       folder_.fold_branch(at);
@@ -39,6 +43,23 @@ class FillingReader {
   Filling problem(const char* what) {
     if (result_.problem.empty()) result_.problem = what;
     return std::move(result_);
+  }
+
+  // The conditions of the whole loop, last ones first.
+  void fold_conditions(int header) {
+    std::set<int> seen = {header, graph_.at(header).no.to, -1};
+    std::vector<int> work = {graph_.at(header).yes.to}, branches;
+    while (!work.empty()) {
+      const int at = work.back();
+      work.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (graph_.at(at).end == End::kBranch) branches.push_back(at);
+      work.push_back(graph_.at(at).yes.to);
+      work.push_back(graph_.at(at).no.to);
+    }
+    std::sort(branches.begin(), branches.end(),
+              [&](int a, int b) { return graph_.at(a).sequence > graph_.at(b).sequence; });
+    for (const int branch : branches) folder_.fold_branch(branch);
   }
 
   int enter(int header) {

@@ -105,6 +105,17 @@ void ConditionFolder::replace(int node, Expression* test, int source, bool self_
   graph_.at(source).dead = true;
 }
 
+// After the edges of a branch have changed places: the same in the list of the node one leads to.
+void ConditionFolder::flip_ways_in(int node) {
+  const int yes = graph_.at(node).yes.to, no = graph_.at(node).no.to;
+  for (const int to : {yes, no}) {
+    if (to < 0) continue;
+    std::erase_if(graph_.at(to).in, [&](const auto& way) { return way.first == node; });
+  }
+  if (yes >= 0) graph_.at(yes).in.emplace_back(node, false);
+  if (no >= 0) graph_.at(no).in.emplace_back(node, true);
+}
+
 bool ConditionFolder::take_in_one(int node, bool no_side) {
   const Node& it = graph_.at(node);
   const int other = destination(no_side ? it.no.to : it.yes.to, it.context);
@@ -118,6 +129,16 @@ bool ConditionFolder::take_in_one(int node, bool no_side) {
     const Arrival shared = arrive(node, !no_side);
     const bool negated = other_no == no_side;
     if (negated && shared.node == merge_ && shared.itself) continue;
+    // `a and not b` rather than `not a or b` when the body is where b is false.
+    if (negated && merge_ < 0 && (other_no ? graph_.at(other).yes.falls : graph_.at(other).no.falls)) {
+      if (Expression* right = make_not(tree_, b)) {
+        Expression* both = no_side ? make_or(tree_, a, right) : make_and(tree_, a, right);
+        std::swap(graph_.at(other).yes, graph_.at(other).no);
+        flip_ways_in(other);
+        replace(node, both, other, false, false);
+        return true;
+      }
+    }
     Expression* left = negated ? make_not(tree_, a) : a;
     if (!left) continue;
     // yes side taken in: `a and b` when the shared place is b's no; `not a or b` when it is b's yes.

@@ -48,6 +48,7 @@ class ConditionFolder {
   bool step(int node);
   bool both_arrive(int node);
   bool take_in_one(int node, bool no_side);
+  void flip_ways_in(int node);
   bool take_in_both(int node);
   void replace(int node, syntax::Expression* test, int source, bool keep_self_yes, bool keep_self_no);
   Value* value_of(syntax::Expression* expr, int line_order);

@@ -238,6 +238,11 @@ Expression* Evaluator::as_expression(Value* value) {
     value->kind = ValueKind::kExpression;
     value->expr = *lambda;
   }
+  if (value->kind == ValueKind::kDefinition || value->kind == ValueKind::kTypeParameter) {
+    value->expr = name_expr("_");  // stands for it in a display
+    placeholders_[value->expr] = value;
+    return value->expr;
+  }
   if ((value->kind != ValueKind::kExpression && value->kind != ValueKind::kIterable &&
        value->kind != ValueKind::kCell) ||
       !value->expr) {
@@ -295,14 +300,16 @@ Expression* Evaluator::make_constant(suture::Constant constant) {
 
 std::string Evaluator::local_name(int index) {
   const auto& names = scope_.view().local_names;
-  if (index >= 0 && index < static_cast<int>(names.size())) return names[static_cast<size_t>(index)];
+  if (index >= 0 && index < static_cast<int>(names.size()))
+    return unmangled(scope_, names[static_cast<size_t>(index)]);
   fail("a local variable that does not exist");
   return "_";
 }
 
 std::string Evaluator::name(int index) {
   const auto& names = scope_.view().names;
-  if (index >= 0 && index < static_cast<int>(names.size())) return names[static_cast<size_t>(index)];
+  if (index >= 0 && index < static_cast<int>(names.size()))
+    return unmangled(scope_, names[static_cast<size_t>(index)]);
   fail("a name that does not exist");
   return "_";
 }

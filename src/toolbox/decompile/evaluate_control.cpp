@@ -49,6 +49,11 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
     case Op::AsyncGenWrap: return true;
     case Op::Return: {
       Value* value = pop();
+      if (scope_.kind == CodeKind::kTypeParameters) {
+        result_.returned = value;
+        finish(End::kReturn, -1);
+        return true;
+      }
       as_expression(value);
       Node& node = graph_.at(node_);
       node.line = it.line;

@@ -24,7 +24,9 @@ enum class ValueKind : uint8_t {
   kBuildClass,  // __build_class__
   kFunction,    // under construction
   kDefinition,  // a function or class, perhaps decorated, on its way to its name
-  kPart,        // of an unpacked value
+  kTypeParameter,
+  kTypeAlias,
+  kPart,  // of an unpacked value
   kModule,
   kModuleItem,
   kSaved,      // a variable that an inlined comprehension hides
@@ -43,6 +45,7 @@ enum class ValueKind : uint8_t {
 struct Unpacking;
 struct FunctionParts;
 struct ClassParts;
+struct TypeAliasParts;
 
 struct Value {
   ValueKind kind = ValueKind::kExpression;
@@ -64,6 +67,8 @@ struct Value {
   bool has_from_list = false;
   std::shared_ptr<FunctionParts> function;
   std::shared_ptr<ClassParts> class_parts;
+  std::shared_ptr<TypeAliasParts> alias;
+  std::shared_ptr<syntax::TypeParam> type_parameter;
   syntax::Expressions decorators;
 };
 using Stack = std::vector<Value*>;

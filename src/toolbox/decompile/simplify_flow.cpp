@@ -36,7 +36,8 @@ class Simplifier {
         node.yes.to < 0)
       return false;
     return std::all_of(node.yes.stack.begin(), node.yes.stack.end(), [&](const Value* value) {
-      return std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
+      return value->kind == ValueKind::kNothing ||
+             std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
     });
   }
 
@@ -83,28 +84,33 @@ class Simplifier {
     }
   }
 
+  // The statements of a node go on to an end that has a node of its own.
+  void split_end(int node) {
+    const int fresh = graph_.size();
+    graph_.nodes.emplace_back();
+    Node& from = graph_.at(node);
+    Node& end = graph_.at(fresh);
+    end.end = from.end;
+    end.test = from.test;
+    end.context = from.context;
+    end.place = from.place;
+    end.line = from.line;
+    end.implicit_return = from.implicit_return;
+    end.sequence = from.sequence;
+    end.in = {{node, false}};
+    from.end = End::kGoto;
+    from.test = nullptr;
+    from.yes = {fresh, {}, false};
+    from.implicit_return = false;
+  }
+
   void merge_implicit_returns() {
     int kept = -1;
     for (int i = 0; i < graph_.size(); ++i) {
       Node& node = graph_.at(i);
       if (node.dead || node.end != End::kReturn || !node.implicit_return) continue;
-      if (!node.statements.empty()) {  // the statements go on to the end
-        const int fresh = graph_.size();
-        graph_.nodes.emplace_back();
-        Node& from = graph_.at(i);
-        Node& end = graph_.at(fresh);
-        end.end = End::kReturn;
-        end.test = from.test;
-        end.context = from.context;
-        end.place = from.place;
-        end.line = from.line;
-        end.implicit_return = true;
-        end.sequence = fresh;
-        from.end = End::kGoto;
-        from.test = nullptr;
-        from.yes = {fresh, {}, false};
-        from.implicit_return = false;
-        end.in = {{i, false}};
+      if (!node.statements.empty()) {
+        split_end(i);
       } else if (kept < 0) {
         kept = i;
       } else {
@@ -119,8 +125,10 @@ class Simplifier {
   void merge_handler_ends() {
     std::map<const Context*, int> kept;
     for (int i = 0; i < graph_.size(); ++i) {
+      if (graph_.at(i).dead || graph_.at(i).end != End::kReraise) continue;
+      if (!graph_.at(i).statements.empty()) split_end(i);
       const Node& node = graph_.at(i);
-      if (node.dead || node.end != End::kReraise || !node.statements.empty()) continue;
+      if (!node.statements.empty()) continue;
       const auto [known, fresh] = kept.try_emplace(node.context, i);
       if (fresh || graph_.entry == i) continue;
       const auto in = node.in;
