@@ -333,7 +333,7 @@ Result<Expression*> make_comprehension(Builder& builder, const Scope& around, co
     return static_cast<Expression*>(
         builder.tree.make<GeneratorExp>(filling.element, std::move(filling.generators)));
   }
-  const Node& entry = graph.at(graph.entry);
+  const FlowNode& entry = graph.at(graph.entry);
   if (entry.end != End::kReturn || !entry.statements.empty()) return wrong();
   Expression* made = entry.test->expr;
   if (auto* list = as<ListComp>(made))

@@ -50,7 +50,7 @@ class Evaluator {
   void connect(int from, bool no_edge);
   const Context* context_for(const Stack& stack, int region);
   const Context* intern(Context::Kind kind, int id, const Context* parent);
-  bool can_continue(int block, const Node& before) const;
+  bool can_continue(int block, const FlowNode& before) const;
   void fail(const std::string& what);
   bool failed() const { return !error_.empty(); }
 
@@ -87,9 +87,9 @@ class Evaluator {
   bool on_stack(const Value* value) const;
   bool at_base() const;
   size_t base() const;  // values of the statement under way lie at and above it
-  template <class Node, class... Fields>
-  Node* make(Fields&&... fields) {
-    return builder_.tree.make<Node>(std::forward<Fields>(fields)...);
+  template <class SyntaxNode, class... Fields>
+  SyntaxNode* make(Fields&&... fields) {
+    return builder_.tree.make<SyntaxNode>(std::forward<Fields>(fields)...);
   }
   const suture::Constant* constant_of(const syntax::Expression* expr) const;
   syntax::Expression* make_constant(suture::Constant constant);

@@ -116,7 +116,7 @@ struct Edge {
   bool falls = false;  // of a branch: the way on without a jump, where the compiler puts the body of an `if`
 };
 
-struct Node {
+struct FlowNode {
   End end = End::kNone;
   syntax::Statements statements;
   Value* test = nullptr;
@@ -152,12 +152,12 @@ struct WithParts {
 };
 
 struct FlowGraph {
-  std::deque<Node> nodes;
+  std::deque<FlowNode> nodes;
   std::map<int, WithParts> withs;  // by region
   int entry = 0;
 
-  Node& at(int node) { return nodes[static_cast<size_t>(node)]; }
-  const Node& at(int node) const { return nodes[static_cast<size_t>(node)]; }
+  FlowNode& at(int node) { return nodes[static_cast<size_t>(node)]; }
+  const FlowNode& at(int node) const { return nodes[static_cast<size_t>(node)]; }
   int size() const { return static_cast<int>(nodes.size()); }
 };
 
