@@ -233,6 +233,25 @@ def faults(_core) -> str:
     )
 
 
+def inject_fault(core) -> str:
+    tables = core.fault_tables()
+    return (
+        "# Faults in the native pipeline\n\nThe option `inject_fault` makes the native backend do one thing wrong on purpose, so that the tools that find such"
+        " defects have a known one to find:\n\n```python\nsuture.compile(f, options={\"inject_fault\": \"stage=codegen,kind=wrong_operator,op=maximum\"})"
+        "\n```\n\nor `SUTURE_INJECT_FAULT=...`. **Results are wrong, and kernels may crash or hang.** Every act is the event `fault_injected`: a warning"
+        " of the log without any setting, a line of `suture.explain`, an item of `status()[\"injected_faults\"]`; `suture doctor` calls the option a problem."
+        " Kernels with a fault have a text, and so a cache entry, of their own.\n\n`key=value` pairs, separated by commas:\n\n"
+        + table(
+            ["key", "default", "what"],
+            [(f"`{name}`", f"`{default}`" if default else "", doc) for name, default, doc in tables["keys"]],
+        )
+        + "\n## Kinds\n\n"
+        + table(["kind", "stage", "what"], [(f"`{name}`", stage, doc) for name, stage, doc in tables["kinds"]])
+        + "\n## Conditions\n\n`word comparison value`, joined by `&`: all must hold. Words of running kernels are for stage kernel only.\n\n"
+        + table(["word", "what"], [(f"`{name}`", doc) for name, doc in tables["words"]])
+    )
+
+
 def schema_page(file: str) -> str:
     """The tables of a JSON Schema of the package: its object, then those of `$defs`."""
     schema = json.loads((SCHEMAS / file).read_text(encoding="utf-8"))
@@ -294,6 +313,7 @@ PAGES: dict[str, tuple[str, Callable]] = {
     "passes.md": ("src/passes/passes.def", passes),
     "fusion.md": ("src/schedule/fusion_reasons.def", fusion),
     "faults.md": ("python/suture/_fault_spec.py", faults),
+    "inject_fault.md": ("src/driver/inject_fault.def and fault_text.cpp", inject_fault),
     "dump.md": ("src/toolbox/dump/dump_files.def", dump),
     "explain_json.md": ("python/suture/schemas/explain_1.json", explain_json),
     "check_json.md": ("python/suture/schemas/check_1.json", check_json),

@@ -9,6 +9,7 @@
 #include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
+#include "driver/inject_fault.h"
 #include "driver/measure.h"
 #include "driver/perf_hints.h"
 #include "driver/replay.h"
@@ -132,12 +133,16 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
   auto generating = phases.start("codegen");
   SUTURE_TRY(loops, lower(graph, {.numpy_minor = compiler.numpy_minor}));
   SUTURE_TRY(planned, plan_schedule(loops, graph, {.fuse = ctx.options.flag("fusion")}));
+  SUTURE_TRY(fault, FaultInjector::make(ctx, name));
+  if (fault) SUTURE_TRY_VOID(fault->after_schedule(planned, graph));
   const auto kept = std::make_shared<const Lowered>(std::move(graph), std::move(loops), std::move(planned));
   const Graph& lowered = kept->graph;
   const Schedule& schedule = kept->schedule;
   report_schedule(ctx, compiler, kept);
   report_steps(ctx, name, schedule);
-  SUTURE_TRY(code, emit(schedule, lowered, {.source_line = raw_source_line}));
+  const CodegenOptions generating_options{.source_line = raw_source_line};
+  SUTURE_TRY(code, fault ? fault->emit(schedule, lowered, generating_options)
+                         : emit(schedule, lowered, generating_options));
   generating.stop();
 
   report_memory_plan(ctx, name, code.plan, lowered.env);
@@ -154,6 +159,7 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
                          .place = source.place};
     for (const KernelInfo& kernel : code.kernels) kernels.symbols.push_back(kernel.name);
     if (ctx.options.flag("debug_info")) add_debug_info(kernels, code);
+    if (fault) SUTURE_TRY_VOID(fault->before_toolchain(lowered));
     SUTURE_TRY(library, toolchain->compile(kernels));
     native.library = std::move(library);
     compiling.stop();
@@ -229,8 +235,10 @@ void add_symbol_inputs(Capture& capture) {
 
 Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx) {
   Graph graph = captured;
+  SUTURE_TRY(fault, FaultInjector::make(ctx, captured.name));
   PassOptions options{.skip = split(ctx.options.text("skip_passes")),
-                      .keep_text = ctx.trace.wants(EventId::kPassDone)};
+                      .keep_text = ctx.trace.wants(EventId::kPassDone),
+                      .edit = fault ? fault->after_pass() : PassEdit()};
   SUTURE_TRY(passes, run_pipeline(graph, options));
   report_passes(ctx, compiler, captured, options, passes);
   return graph;

@@ -61,11 +61,19 @@ Status check_claim(const Graph& graph, bool claimed, const std::string& before, 
   return changed ? verify(graph) : ok_status();
 }
 
-Result<PassReport> run_one(Graph& graph, const PassInfo& pass, std::string& before) {
+Result<bool> run_and_edit(Graph& graph, const PassInfo& pass, int occurrence, const PassEdit& edit) {
+  SUTURE_TRY(changed, pass.run(graph));
+  if (!edit) return changed;
+  SUTURE_TRY(edited, edit(graph, pass.name, occurrence));
+  return changed || edited;
+}
+
+Result<PassReport> run_one(Graph& graph, const PassInfo& pass, int occurrence, const PassEdit& edit,
+                           std::string& before) {
   PassReport report;
   report.name = pass.name;
   const auto start = std::chrono::steady_clock::now();
-  SUTURE_TRY(changed, pass.run(graph));
+  SUTURE_TRY(changed, run_and_edit(graph, pass, occurrence, edit));
   report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   report.changed = changed;
   std::string after = fingerprint(graph);
@@ -89,7 +97,7 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const PassInf
     if (!pass.required && asked_to_skip(pass, occurrence, options)) {
       reports.push_back(PassReport{.name = std::string(pass.name), .skipped = true});
     } else {
-      auto report = run_one(graph, pass, before);
+      auto report = run_one(graph, pass, occurrence, options.edit, before);
       if (!report.ok()) return blame(pass, occurrence, report.error());
       reports.push_back(std::move(*report));
     }

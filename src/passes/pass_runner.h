@@ -28,9 +28,12 @@ struct PassReport {
   double ms = 0;
   std::string text;  // graph text after, when asked for
 };
+// Changes what a pass made; true: it did. For faults on purpose (driver/inject_fault.h).
+using PassEdit = std::function<Result<bool>(Graph& graph, std::string_view pass, int occurrence)>;
 struct PassOptions {
   std::vector<std::string> skip;  // "name" or "name:occurrence" (occurrences count from 1)
   bool keep_text = false;
+  PassEdit edit = {};  // empty: none
 };
 // captured graph -> lowered graph, in place.
 Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PassOptions& options);
