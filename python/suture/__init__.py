@@ -24,7 +24,7 @@ from suture._config import config
 from suture._errors import GraphBreak, InternalError
 
 if TYPE_CHECKING:
-    from suture import cache, testing
+    from suture import backends, cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
     from suture._dump import dump
@@ -38,6 +38,7 @@ __all__ = [
     "Graph",
     "GraphBreak",
     "InternalError",
+    "backends",
     "cache",
     "compile",
     "config",
@@ -58,6 +59,7 @@ __all__ = [
 _LAZY = {
     "Explanation": "suture._explain",
     "Graph": "suture._core",
+    "backends": None,
     "cache": None,
     "dump": "suture._dump",
     "explain": "suture._explain",

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from suture._ulps import ulps_of_largest
+
 SEED = 0
 
 
@@ -113,20 +115,13 @@ def save_inputs(rows: list[dict[str, Any]], directory: Path) -> None:
 
 
 def ulps(a: Any, b: Any) -> float:
-    """Largest difference of two outputs, in units in the last place of their largest value: where terms cancel, the last
-    place of a small result says nothing. inf when they are not comparable."""
+    """Largest difference of two outputs, see ulps_of_largest. inf when they are not comparable."""
     x, y = np.asarray(a), np.asarray(b)
     if kind_of(a) != kind_of(b) or x.dtype != y.dtype or x.shape != y.shape:
         return float("inf")
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fc":
         return 0.0 if np.array_equal(x, y) else float("inf")
-    finite = np.isfinite(x) & np.isfinite(y)
-    if not np.array_equal(x[~finite], y[~finite], equal_nan=True):
-        return float("inf")
-    if not finite.any():
-        return 0.0
-    largest = np.max(np.maximum(np.abs(x[finite]), np.abs(y[finite])))
-    return float(np.max(np.abs(x[finite] - y[finite])) / np.spacing(largest))
+    return ulps_of_largest(x, y)
 
 
 def _run(call: Callable[..., Any], rows: list[dict[str, Any]], symbols: list[int], directory: Path) -> Any:

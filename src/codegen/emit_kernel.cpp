@@ -97,27 +97,52 @@ void KernelWriter::collect_symbols() {
   for (SymbolId id : symbols_) symbol_name_[id] = names_.unique(symbol_name_[id]);
 }
 
+// Expressions of the kept level: what follows the reductions, and what that needs.
+std::vector<bool> KernelWriter::needed_after_reductions() const {
+  std::vector<bool> needed = levels_.late;
+  for (const Store& store : nest_.stores)
+    if (store.after_reduction) needed[store.value] = true;
+  for (size_t id = needed.size(); id-- > 0;)
+    if (needed[id])
+      for (ExprId operand : nest_.exprs[id].operands) needed[operand] = true;
+  return needed;
+}
+
+// Where the indices are known that an access needs. Memory is touched in loops only that have an iteration: an
+// empty array has no element to load or store, so no access leaves a loop that may be empty.
 void KernelWriter::assign_levels() {
-  const auto access_level = [](const Access& access) {
-    size_t level = 0;
-    for (size_t axis = 0; axis < access.strides.size(); ++axis)
+  const std::vector<bool> reduced = reduced_axes(nest_);
+  size_t may_be_empty = 0, kept_may_be_empty = 0;  // levels inside the last such loop
+  for (size_t axis = 0; axis < nest_.extents.size(); ++axis) {
+    if (schedule_.env.range(extent(axis)).lo > 0) continue;
+    may_be_empty = axis + 1;
+    if (!reduced[axis]) kept_may_be_empty = axis + 1;
+  }
+  const auto access_level = [](const Access& access, size_t least) {
+    size_t level = least;
+    for (size_t axis = least; axis < access.strides.size(); ++axis)
       if (!(access.strides[axis] == SymInt(0))) level = axis + 1;
     return level;
   };
   for (const Expr& expr : nest_.exprs) {
-    size_t level = 0;
     bool late = expr.kind == Expr::Kind::kReduced;
-    if (expr.kind == Expr::Kind::kLoad) level = access_level(expr.access);
-    if (expr.kind == Expr::Kind::kAxis) level = static_cast<size_t>(expr.axis + 1);
-    for (ExprId operand : expr.operands) {
-      level = std::max(level, levels_.expr[operand]);
-      late = late || levels_.late[operand];
-    }
-    levels_.expr.push_back(level);
+    for (ExprId operand : expr.operands) late = late || levels_.late[operand];
     levels_.late.push_back(late);
   }
+  const std::vector<bool> kept = needed_after_reductions();
+  for (size_t id = 0; id < nest_.exprs.size(); ++id) {
+    const Expr& expr = nest_.exprs[id];
+    size_t level = 0;
+    if (expr.kind == Expr::Kind::kLoad)
+      level = access_level(expr.access, kept[id] ? kept_may_be_empty : may_be_empty);
+    if (expr.kind == Expr::Kind::kAxis) level = static_cast<size_t>(expr.axis + 1);
+    for (ExprId operand : expr.operands) level = std::max(level, levels_.expr[operand]);
+    levels_.expr.push_back(level);
+  }
   for (const Store& store : nest_.stores)
-    levels_.store.push_back(std::max(levels_.expr[store.value], access_level(store.access)));
+    levels_.store.push_back(
+        std::max(levels_.expr[store.value],
+                 access_level(store.access, store.after_reduction ? kept_may_be_empty : may_be_empty)));
 }
 
 void KernelWriter::find_conditions_of_nest() {

@@ -6,8 +6,8 @@
 //   extern "C" uint32_t <name>(buffers, sizes)             unpacks the arguments (plan/kernel_abi.h)
 // Levels
 //   An expression is computed in the outermost loop in which all its indices are known (level 0 = before all
-//   loops), so a scalar factor or a row's value is computed once. Expressions that need a reduced value are
-//   `late`: they follow it.
+//   loops), so a scalar factor or a row's value is computed once; memory is only touched inside every loop that
+//   may have no iteration. Expressions that need a reduced value are `late`: they follow it.
 #pragma once
 
 #include <functional>
@@ -36,6 +36,7 @@ class KernelWriter {
   // emit_kernel.cpp
   void collect_arguments();
   void collect_symbols();
+  std::vector<bool> needed_after_reductions() const;
   void assign_levels();
   void find_conditions_of_nest();
   Status check_levels() const;

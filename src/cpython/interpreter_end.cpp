@@ -8,8 +8,15 @@ namespace suture {
 
 namespace {
 
+// The thread that runs the exit handlers is the one that takes the interpreter down: it needs no lock from then on.
+thread_local bool ending_thread = false;
+
+// PyGILState_Check() alone says yes in every thread once the interpreter is gone; no thread has a state then.
+bool has_lock() noexcept { return PyGILState_GetThisThreadState() != nullptr && PyGILState_Check(); }
+
 PyObject* note_end(PyObject*, PyObject*) {
-  interpreter_ends.store(true, std::memory_order_relaxed);
+  ending_thread = true;
+  interpreter_ends.store(true, std::memory_order_release);
   return Py_NewRef(Py_None);
 }
 
@@ -18,7 +25,8 @@ PyMethodDef exit_handler = {"__note_interpreter_end", note_end, METH_NOARGS, nul
 }  // namespace
 
 void stop_thread_without_lock() noexcept {
-  while (!PyGILState_Check()) pause();
+  if (ending_thread) return;
+  while (!has_lock()) pause();
 }
 
 Status watch_for_interpreter_end() {

@@ -16,7 +16,7 @@ void stop_thread_without_lock() noexcept;  // does not return in a thread that l
 
 // First in every destructor that uses Python and may run while a stack is unwound.
 inline void stop_if_interpreter_is_gone() noexcept {
-  if (interpreter_ends.load(std::memory_order_relaxed)) [[unlikely]]
+  if (interpreter_ends.load(std::memory_order_acquire)) [[unlikely]]
     stop_thread_without_lock();
 }
 

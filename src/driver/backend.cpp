@@ -117,6 +117,9 @@ std::string place_of(const CodeView& code, const FrameRecord* frame, const Compi
   return fmt::format("{}:{} {}:{} [{}]", file, frame->user_line, what, code.first_line, compile);
 }
 
+// "O2" is 2.
+int kernel_opt(const std::string& text) { return text.back() - '0'; }
+
 void add_debug_info(KernelSource& source, const GeneratedCode& code) {
   source.debug_info = true;
   for (const CodeLine& line : code.lines)
@@ -132,7 +135,10 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
 
   auto generating = phases.start("codegen");
   SUTURE_TRY(loops, lower(graph, {.numpy_minor = compiler.numpy_minor}));
-  SUTURE_TRY(planned, plan_schedule(loops, graph, {.fuse = ctx.options.flag("fusion")}));
+  SUTURE_TRY(planned, plan_schedule(loops, graph,
+                                    {.fuse = ctx.options.flag("fusion"),
+                                     .fusion_limit = ctx.options.number("fusion_limit"),
+                                     .order_loops = ctx.options.flag("loop_order")}));
   SUTURE_TRY(fault, FaultInjector::make(ctx, name));
   if (fault) SUTURE_TRY_VOID(fault->after_schedule(planned, graph));
   const auto kept = std::make_shared<const Lowered>(std::move(graph), std::move(loops), std::move(planned));
@@ -154,6 +160,7 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
     KernelSource kernels{.graph_name = name,
                          .cpp = code.cpp,
                          .fast_math = ctx.frame.numerics == "fast",
+                         .opt = kernel_opt(ctx.options.text("kernel_opt")),
                          .line_table = code.line_table,
                          .function = source.function,
                          .place = source.place};
@@ -203,13 +210,13 @@ Result<PyRef> make_foreign(const GraphSource& source, PyRef callable) {
   return graph;
 }
 
-Result<PyRef> compile_foreign(const GraphSource& source, PyRef replay, Compiler& compiler,
-                              CompileContext& ctx) {
+Result<PyRef> compile_foreign(GraphSource& source, PyRef replay, Compiler& compiler, CompileContext& ctx) {
   SUTURE_TRY(graph, compiler.hooks.make_graph_object(source.graph, std::move(replay), source.bindings));
   SUTURE_TRY(examples, source.examples());
   PyRef callable = PyRef::steal(
       PyObject_CallFunctionObjArgs(ctx.frame.backend_callable.get(), graph.get(), examples.get(), nullptr));
   if (!callable) return backend_failure(ctx);
+  if (const ShapeEnv* env = compiler.hooks.relied_on(graph.get())) source.graph.env = *env;
   if (!PyCallable_Check(callable.get())) {
     PyErr_Format(
         PyExc_TypeError,
@@ -238,6 +245,7 @@ Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileCont
   SUTURE_TRY(fault, FaultInjector::make(ctx, captured.name));
   PassOptions options{.skip = split(ctx.options.text("skip_passes")),
                       .keep_text = ctx.trace.wants(EventId::kPassDone),
+                      .limit = ctx.options.number("pass_limit"),
                       .edit = fault ? fault->after_pass() : PassEdit()};
   SUTURE_TRY(passes, run_pipeline(graph, options));
   report_passes(ctx, compiler, captured, options, passes);
@@ -283,7 +291,8 @@ std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph) {
   return bindings;
 }
 
-Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Compiler& compiler) {
+Result<PyRef> compile_graph(Graph& graph, std::vector<InputBinding> bindings, FrameOptions options,
+                            PyView inputs, Compiler& compiler) {
   PyRef list = PyRef::steal(PySequence_List(inputs));
   if (!list) return Error::python("backend");
   options.overrides.emplace_back("strict", "True");
@@ -292,7 +301,7 @@ Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Co
   CompileContext ctx{compiler.trace, chosen, std::move(options), {compiler.new_frame_id(), 0, 0}};
   Phases phases;
   GraphSource source{.graph = graph,
-                     .bindings = standalone_bindings(graph),
+                     .bindings = std::move(bindings),
                      .function = graph.name,
                      .place = graph.name,
                      .examples = [&]() -> Result<PyRef> { return list; },

@@ -32,6 +32,22 @@ uint64_t recorded_mask() {
   return mask;
 }
 
+// Replays come once per call. They are counted in the first of their kind, so that they do not take the room of
+// what compiles have to say.
+bool counted_in_another(std::vector<Event>& events, const Event& event) {
+  if (event.id != EventId::kReplay) return false;
+  const auto same = [&](const Event& known, std::string_view field) {
+    return *known.find(field) == *event.find(field);
+  };
+  for (Event& known : events) {
+    if (known.id != EventId::kReplay || !same(known, "graph") || !same(known, "conditions")) continue;
+    for (auto& [name, value] : known.fields)
+      if (name == "count") ++std::get<int64_t>(value);
+    return true;
+  }
+  return false;
+}
+
 void collect(const FrameRecord& record, std::vector<Event>& out) {
   out.insert(out.end(), record.events.begin(), record.events.end());
   for (const UnwrittenEvents& unwritten : record.unwritten)
@@ -60,7 +76,9 @@ Compiler::Compiler() {
 
 void Compiler::remember(const Event& event) {
   auto owner = record(event.compile.frame);
-  if (owner && owner->events.size() < FrameRecord::kMaxRecordedEvents) owner->events.push_back(event);
+  if (owner && !counted_in_another(owner->events, event) &&
+      owner->events.size() < FrameRecord::kMaxRecordedEvents)
+    owner->events.push_back(event);
 }
 
 void Compiler::report_unwritten(const CompileId& id, std::initializer_list<EventId> kinds, MakeEvents make) {

@@ -185,47 +185,44 @@ std::optional<NodeId> FaultInjector::first_place(const Graph& graph) {
 // --- passes ------------------------------------------------------------------------------------------------
 PassEdit FaultInjector::after_pass() {
   if (stage() != FaultStage::kPasses) return {};
-  return [this](Graph& graph, std::string_view pass, int occurrence) -> Result<bool> {
-    const std::string_view wanted =
-        fault_.pass.empty() ? all_passes().back().name : std::string_view(fault_.pass);
-    if (pass != wanted || occurrence != fault_.occurrence) return false;
-    return edit_graph(graph);
-  };
+  return
+      [this](Graph& graph, const PassInfo& pass, int occurrence, Applications& applications) -> Result<bool> {
+        const std::string_view wanted =
+            fault_.pass.empty() ? all_passes().back().name : std::string_view(fault_.pass);
+        if (pass.name != wanted || occurrence != fault_.occurrence) return false;
+        const auto at = place_in_pass(graph);
+        const std::string what =
+            at ? fmt::format("inject_fault {} on {}", info(fault_.kind).name, graph.node(*at).name) : "";
+        if (!at || (!pass.required && !applications.take(what))) return false;
+        report(graph, *at);
+        if (fault_.kind == FaultKind::kPassError) return failure("passes");
+        edit_node(graph, *at);
+        return true;
+      };
 }
 
-Result<bool> FaultInjector::edit_graph(Graph& graph) {
-  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes.size()); ++id) {
-    if (!is_op(graph, id)) continue;
-    if (fault_.kind == FaultKind::kDropNode && stand_in(graph, graph.node(id)) == kNoNode) continue;
-    if (!acts({graph, id, has_with(graph, all_nodes(graph), id)})) continue;
-    if (fault_.kind == FaultKind::kPassError) {
-      report(graph, id);
-      return failure("passes");
-    }
-    const Graph before = graph;
-    if (!edit_node(graph, id)) continue;
-    report(before, id);
-    return true;
-  }
-  return false;
+std::optional<NodeId> FaultInjector::place_in_pass(const Graph& graph) {
+  const std::vector<NodeId> nodes = all_nodes(graph);
+  for (NodeId id : nodes)
+    if (is_op(graph, id) && can_edit(graph, id) && acts({graph, id, has_with(graph, nodes, id)})) return id;
+  return std::nullopt;
 }
 
-bool FaultInjector::edit_node(Graph& graph, NodeId id) {
+bool FaultInjector::can_edit(const Graph& graph, NodeId id) const {
+  const Node& node = graph.node(id);
+  if (fault_.kind == FaultKind::kDropNode) return stand_in(graph, node) != kNoNode;
+  if (fault_.kind != FaultKind::kSwapOperands) return true;
+  return node.operands.size() == 2 && node.op != OpId::kStore && node.operands[0] != node.operands[1] &&
+         interchangeable(graph.node(node.operands[0]).type, graph.node(node.operands[1]).type);
+}
+
+void FaultInjector::edit_node(Graph& graph, NodeId id) const {
   Node& node = graph.node(id);
-  switch (fault_.kind) {
-    case FaultKind::kDropNode: graph = without_node(graph, id, stand_in(graph, node)); return true;
-    case FaultKind::kSwapOperands:
-      if (node.operands.size() != 2 || node.op == OpId::kStore || node.operands[0] == node.operands[1] ||
-          !interchangeable(graph.node(node.operands[0]).type, graph.node(node.operands[1]).type))
-        return false;
-      std::swap(node.operands[0], node.operands[1]);
-      return true;
-    case FaultKind::kUnlawfulGraph:
-      node.type.shape.emplace_back(1);
-      node.type.strides.emplace_back(1);
-      return true;
-    default: return false;
-  }
+  if (fault_.kind == FaultKind::kDropNode) graph = without_node(graph, id, stand_in(graph, node));
+  if (fault_.kind == FaultKind::kSwapOperands) std::swap(node.operands[0], node.operands[1]);
+  if (fault_.kind != FaultKind::kUnlawfulGraph) return;
+  node.type.shape.emplace_back(1);
+  node.type.strides.emplace_back(1);
 }
 
 // --- schedule ----------------------------------------------------------------------------------------------

@@ -54,8 +54,9 @@ class FaultInjector {
   Error failure(const std::string& step) const;
   bool has_with(const Graph& graph, const std::vector<NodeId>& nodes, NodeId except) const;
 
-  Result<bool> edit_graph(Graph& graph);
-  bool edit_node(Graph& graph, NodeId node);
+  std::optional<NodeId> place_in_pass(const Graph& graph);
+  bool can_edit(const Graph& graph, NodeId node) const;
+  void edit_node(Graph& graph, NodeId node) const;
   bool stale_value(Nest& nest, const Graph& graph);
   bool swapped_steps(Schedule& schedule, const Graph& graph);
   bool wrong_operator(Nest& nest, const Graph& graph);

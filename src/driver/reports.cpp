@@ -269,6 +269,8 @@ std::vector<Event> pass_events(const CompileId& id, const std::vector<PassReport
                          .set("name", pass.name)
                          .set("changed", pass.changed)
                          .set("ms", pass.ms)
+                         .set("first_application", pass.first_application)
+                         .set("applications", pass.applications)
                          .set("text", pass.text));
   return events;
 }
@@ -306,6 +308,7 @@ std::vector<Event> schedule_events(const CompileId& id, const Graph& lowered, co
                          .set("producer", verdict.producer)
                          .set("consumer", verdict.consumer)
                          .set("fused", verdict.fused)
+                         .set("number", verdict.number)
                          .set("reason", verdict.reason)
                          .set("sentence", verdict.sentence));
   return events;
@@ -465,7 +468,8 @@ std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, co
     if (!trace.wants(EventId::kReplay)) return;
     trace.emit(Event(EventId::kReplay, id)
                    .set("graph", graph)
-                   .set("conditions", conditions_text(kernel_status, fp_flags)));
+                   .set("conditions", conditions_text(kernel_status, fp_flags))
+                   .set("count", int64_t{1}));
   };
 }
 

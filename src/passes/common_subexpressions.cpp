@@ -24,8 +24,12 @@ bool same_operation(const Node& a, const Node& b) {
 
 class Merger {
  public:
-  explicit Merger(const Graph& graph)
-      : graph_(graph), facts_(graph), rewriter_(graph), version_(graph.nodes.size(), 0) {
+  Merger(const Graph& graph, Applications& applications)
+      : graph_(graph),
+        applications_(applications),
+        facts_(graph),
+        rewriter_(graph),
+        version_(graph.nodes.size(), 0) {
     for (const Node& node : graph.nodes) escapes_.push_back(facts_.escapes(node.id));
   }
 
@@ -49,6 +53,7 @@ class Merger {
     std::vector<NodeId>& candidates = by_operands_[key(node)];
     for (NodeId earlier : candidates) {
       if (!same_operation(graph_.node(earlier), node) || both_seen_by_user(earlier, node.id)) continue;
+      if (!applications_.take(node.name + " is " + graph_.node(earlier).name)) return false;
       mark_seen(earlier, node.id);
       rewriter_.map(node.id, rewriter_.mapped(earlier));
       changed_ = true;
@@ -89,6 +94,7 @@ class Merger {
   }
 
   const Graph& graph_;
+  Applications& applications_;
   const StorageFacts facts_;
   Rewriter rewriter_;
   std::vector<int> version_;   // by root: stores into it so far
@@ -100,8 +106,8 @@ class Merger {
 
 }  // namespace
 
-Result<bool> common_subexpressions(Graph& graph) {
-  Merger merger(graph);
+Result<bool> common_subexpressions(Graph& graph, Applications& applications) {
+  Merger merger(graph, applications);
   if (!merger.run()) return false;
   graph = merger.finish();
   return true;

@@ -18,9 +18,10 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "passes/applications.h"
 
 namespace suture {
 
-Result<bool> common_subexpressions(Graph& graph);
+Result<bool> common_subexpressions(Graph& graph, Applications& applications);
 
 }  // namespace suture

@@ -17,14 +17,16 @@ bool node_can_signal(const Graph& graph, const Node& node) {
                     integer_scalar ? IntegerOverflow::kReported : IntegerOverflow::kWraps);
 }
 
-std::vector<bool> live_nodes(const Graph& graph) {
+// From the last node to the first, so that what a kept node reads is kept, too.
+std::vector<bool> live_nodes(const Graph& graph, Applications& applications) {
   std::vector<bool> live(graph.nodes.size(), false);
   for (NodeId id : graph.outputs) live[static_cast<size_t>(id)] = true;
   for (NodeId id : graph.placeholders) live[static_cast<size_t>(id)] = true;
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
     if (node_can_signal(graph, node)) live[i] = true;
-    if (!live[i]) continue;
+    if (!live[i] && applications.take("without " + node.name)) continue;
+    live[i] = true;
     for (NodeId operand : node.operands) live[static_cast<size_t>(operand)] = true;
   }
   return live;
@@ -32,8 +34,8 @@ std::vector<bool> live_nodes(const Graph& graph) {
 
 }  // namespace
 
-Result<bool> eliminate_dead_nodes(Graph& graph) {
-  const std::vector<bool> live = live_nodes(graph);
+Result<bool> eliminate_dead_nodes(Graph& graph, Applications& applications) {
+  const std::vector<bool> live = live_nodes(graph, applications);
   Rewriter rewriter(graph);
   bool changed = false;
   for (const Node& node : graph.nodes) {

@@ -17,9 +17,10 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "passes/applications.h"
 
 namespace suture {
 
-Result<bool> eliminate_dead_nodes(Graph& graph);
+Result<bool> eliminate_dead_nodes(Graph& graph, Applications& applications);
 
 }  // namespace suture

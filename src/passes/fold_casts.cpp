@@ -44,7 +44,7 @@ std::vector<bool> casts_of_reductions(const Graph& graph) {
 
 }  // namespace
 
-Result<bool> fold_casts(Graph& graph) {
+Result<bool> fold_casts(Graph& graph, Applications& applications) {
   const StorageFacts facts(graph);
   const std::vector<bool> by_reduction = casts_of_reductions(graph);
   Rewriter rewriter(graph);
@@ -58,13 +58,17 @@ Result<bool> fold_casts(Graph& graph) {
     // np.int64(n) is no Python int: what is computed with it has NumPy's types.
     const TensorType& type = graph.node(origin).type;
     const bool same = type.dtype == node.type.dtype && type.value_class == node.type.value_class;
-    if (same && facts.may_share(graph, node.id, origin)) {
+    const std::string& origin_name = graph.node(origin).name;
+    if (same && facts.may_share(graph, node.id, origin) &&
+        applications.take(node.name + " is " + origin_name)) {
       rewriter.map(node.id, rewriter.mapped(origin));
       changed = true;
-      continue;
+    } else if (origin != node.operands[0] && applications.take(node.name + " reads " + origin_name)) {
+      rewriter.copy(node, {rewriter.mapped(origin)});
+      changed = true;
+    } else {
+      rewriter.copy(node);
     }
-    changed |= origin != node.operands[0];
-    rewriter.copy(node, {rewriter.mapped(origin)});
   }
   if (changed) graph = rewriter.finish();
   return changed;

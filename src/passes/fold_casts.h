@@ -17,9 +17,10 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "passes/applications.h"
 
 namespace suture {
 
-Result<bool> fold_casts(Graph& graph);
+Result<bool> fold_casts(Graph& graph, Applications& applications);
 
 }  // namespace suture

@@ -80,11 +80,12 @@ Node constant_like(const Node& node, Scalar value) {
 
 }  // namespace
 
-Result<bool> fold_constants(Graph& graph) {
+Result<bool> fold_constants(Graph& graph, Applications& applications) {
   bool changed = false;
   for (Node& node : graph.nodes) {
     if (node.operands.empty() || !node.type.scalar()) continue;
-    if (auto value = evaluate(graph, node)) {
+    const auto value = evaluate(graph, node);
+    if (value && applications.take(node.name + " is a constant")) {
       node = constant_like(node, *value);
       changed = true;
     }

@@ -15,9 +15,10 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "passes/applications.h"
 
 namespace suture {
 
-Result<bool> fold_constants(Graph& graph);
+Result<bool> fold_constants(Graph& graph, Applications& applications);
 
 }  // namespace suture

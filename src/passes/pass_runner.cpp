@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <type_traits>
 
 #include "base/hash.h"
 #include "graph/print.h"
@@ -30,8 +31,17 @@ namespace {
 constexpr bool Required = true;
 constexpr bool Optional = false;
 
+// Required passes change the graph without asking.
+template <auto pass>
+Result<bool> run_pass(Graph& graph, Applications& applications) {
+  if constexpr (std::is_invocable_v<decltype(pass), Graph&>)
+    return pass(graph);
+  else
+    return pass(graph, applications);
+}
+
 constexpr PassInfo kPasses[] = {
-#define SUTURE_PASS(name, required, doc) {#name, doc, &name, required},
+#define SUTURE_PASS(name, required, doc) {#name, doc, &run_pass<&name>, required},
 #include "passes/passes.def"
 };
 
@@ -61,21 +71,25 @@ Status check_claim(const Graph& graph, bool claimed, const std::string& before, 
   return changed ? verify(graph) : ok_status();
 }
 
-Result<bool> run_and_edit(Graph& graph, const PassInfo& pass, int occurrence, const PassEdit& edit) {
-  SUTURE_TRY(changed, pass.run(graph));
+Result<bool> run_and_edit(Graph& graph, const PassInfo& pass, int occurrence, Applications& applications,
+                          const PassEdit& edit) {
+  SUTURE_TRY(changed, pass.run(graph, applications));
   if (!edit) return changed;
-  SUTURE_TRY(edited, edit(graph, pass.name, occurrence));
+  SUTURE_TRY(edited, edit(graph, pass, occurrence, applications));
   return changed || edited;
 }
 
-Result<PassReport> run_one(Graph& graph, const PassInfo& pass, int occurrence, const PassEdit& edit,
-                           std::string& before) {
+Result<PassReport> run_one(Graph& graph, const PassInfo& pass, int occurrence, Applications& applications,
+                           const PassEdit& edit, std::string& before) {
   PassReport report;
   report.name = pass.name;
+  report.first_application = applications.count() + 1;
   const auto start = std::chrono::steady_clock::now();
-  SUTURE_TRY(changed, run_and_edit(graph, pass, occurrence, edit));
+  SUTURE_TRY(changed, run_and_edit(graph, pass, occurrence, applications, edit));
   report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   report.changed = changed;
+  report.applications.assign(applications.names().begin() + (report.first_application - 1),
+                             applications.names().end());
   std::string after = fingerprint(graph);
   SUTURE_TRY_VOID(check_claim(graph, changed, before, after));
   before = std::move(after);
@@ -90,14 +104,16 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const PassInf
                                            const PassOptions& options) {
   std::vector<PassReport> reports;
   std::map<std::string_view, int> occurrences;
+  Applications applications(options.limit);
   SUTURE_TRY_VOID(verify(graph));  // what capture, or a graph's text, gave
   std::string before = fingerprint(graph);
   for (const PassInfo& pass : passes) {
     const int occurrence = ++occurrences[pass.name];
     if (!pass.required && asked_to_skip(pass, occurrence, options)) {
-      reports.push_back(PassReport{.name = std::string(pass.name), .skipped = true});
+      reports.push_back(PassReport{
+          .name = std::string(pass.name), .skipped = true, .first_application = applications.count() + 1});
     } else {
-      auto report = run_one(graph, pass, occurrence, options.edit, before);
+      auto report = run_one(graph, pass, occurrence, applications, options.edit, before);
       if (!report.ok()) return blame(pass, occurrence, report.error());
       reports.push_back(std::move(*report));
     }

@@ -10,14 +10,15 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "passes/applications.h"
 
 namespace suture {
 
 struct PassInfo {
   std::string_view name;
   std::string_view doc;
-  Result<bool> (*run)(Graph& graph);  // true: changed
-  bool required = false;              // a request to skip it is refused (see passes.def)
+  Result<bool> (*run)(Graph& graph, Applications& applications);  // true: changed
+  bool required = false;  // a request to skip it is refused (see passes.def)
 };
 std::span<const PassInfo> all_passes();  // from passes.def, in pipeline order
 
@@ -26,14 +27,18 @@ struct PassReport {
   bool changed = false;
   bool skipped = false;
   double ms = 0;
-  std::string text;  // graph text after, when asked for
+  std::string text;                       // graph text after, when asked for
+  int64_t first_application = 1;          // number of the first of
+  std::vector<std::string> applications;  // what an optional pass changed, see applications.h
 };
 // Changes what a pass made; true: it did. For faults on purpose (driver/inject_fault.h).
-using PassEdit = std::function<Result<bool>(Graph& graph, std::string_view pass, int occurrence)>;
+using PassEdit = std::function<Result<bool>(Graph& graph, const PassInfo& pass, int occurrence,
+                                            Applications& applications)>;
 struct PassOptions {
   std::vector<std::string> skip;  // "name" or "name:occurrence" (occurrences count from 1)
   bool keep_text = false;
-  PassEdit edit = {};  // empty: none
+  int64_t limit = Applications::kNoLimit;  // of applications of optional passes
+  PassEdit edit = {};                      // empty: none
 };
 // captured graph -> lowered graph, in place.
 Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PassOptions& options);

@@ -43,9 +43,9 @@ bool merges(const Graph& graph, const Node& outer, const Node& inner) {
 }
 
 // `node` with its operand's view merged into it; false when there is nothing to merge.
-bool merge_operand(const Graph& graph, Node& node) {
+bool merge_operand(const Graph& graph, Node& node, Applications& applications) {
   const Node& inner = graph.node(node.operands[0]);
-  if (!merges(graph, node, inner)) return false;
+  if (!merges(graph, node, inner) || !applications.take(node.name + " skips " + inner.name)) return false;
   if (node.op == OpId::kTranspose) node.attrs.axes = compose(inner.attrs.axes, node.attrs.axes);
   node.operands[0] = inner.operands[0];
   return true;
@@ -53,7 +53,7 @@ bool merge_operand(const Graph& graph, Node& node) {
 
 }  // namespace
 
-Result<bool> simplify_views(Graph& graph) {
+Result<bool> simplify_views(Graph& graph, Applications& applications) {
   const StorageFacts facts(graph);
   Graph before = graph;  // `graph` is edited while its views are merged; facts speak of the old nodes
   Rewriter rewriter(before);
@@ -64,8 +64,10 @@ Result<bool> simplify_views(Graph& graph) {
       continue;
     }
     Node& node = graph.node(old.id);
-    while (merge_operand(graph, node)) changed = true;
-    if (!facts.is_output(old.id) && shows_all(node, graph.node(node.operands[0]).type)) {
+    while (merge_operand(graph, node, applications)) changed = true;
+    const Node& base = graph.node(node.operands[0]);
+    if (!facts.is_output(old.id) && shows_all(node, base.type) &&
+        applications.take(node.name + " is " + base.name)) {
       rewriter.map(old.id, rewriter.mapped(node.operands[0]));
       changed = true;
     } else {

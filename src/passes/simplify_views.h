@@ -16,9 +16,10 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "passes/applications.h"
 
 namespace suture {
 
-Result<bool> simplify_views(Graph& graph);
+Result<bool> simplify_views(Graph& graph, Applications& applications);
 
 }  // namespace suture

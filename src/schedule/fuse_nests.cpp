@@ -39,6 +39,12 @@ bool single_element(const Nest& nest) {
          std::all_of(nest.extents.begin(), nest.extents.end(), [](const SymInt& n) { return n == kOne; });
 }
 
+// What is hoisted out of such loops would have to happen although they have no iteration.
+bool may_be_empty(const Nest& nest, const ShapeEnv& env) {
+  return std::any_of(nest.extents.begin(), nest.extents.end(),
+                     [&](const SymInt& n) { return env.range(n).lo <= 0; });
+}
+
 // How the two nests are put together.
 struct Placement {
   const Nest& producer;
@@ -198,6 +204,7 @@ FuseResult try_link(const Nest& producer, const Nest& consumer, const Link& link
   }
   place.map = *map;
   const bool hoisted = moves_producer && single_element(producer);
+  if (hoisted && may_be_empty(host, env)) return {std::nullopt, FusionReason::kMayBeEmpty, buffer};
   if (!hoisted && !covers(place, axes))
     return {std::nullopt, link.rank() == 0 ? FusionReason::kRecompute : FusionReason::kSpace, buffer};
   if (const auto other = conflict(place)) {

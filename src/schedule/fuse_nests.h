@@ -7,7 +7,8 @@
 //     same space      the axes of one map onto all axes of the other
 //     epilogue        the consumer runs once per kept index of the producer's reduction
 //     prologue        the producer runs once per kept index of the consumer's reduction, used only after it
-//     hoisted         the producer computes a single element; it runs before the loops
+//     hoisted         the producer computes a single element; it runs before the loops, which surely have an
+//                     iteration
 //   A value the producer stores and the consumer loads at the same element is handed over directly.
 // Laws kept
 //   - Two accesses to one buffer, one of them a store, must touch the same element in the same iteration and

@@ -42,7 +42,7 @@ class Fuser {
   }
 
   FusedStatements run() {
-    while (options_.fuse && merge_best_pair()) {
+    while (options_.fuse && !at_limit() && merge_best_pair()) {
     }
     record_refusals();
     return {in_execution_order(), std::move(verdicts_)};
@@ -177,6 +177,7 @@ class Fuser {
     verdict.producer = name_of(verdict.producer_node);
     verdict.consumer = name_of(verdict.consumer_node);
     verdict.fused = result.nest.has_value();
+    if (verdict.fused) verdict.number = ++taken_;
     verdict.reason = info(result.reason).name;
     verdict.advice = info(result.reason).advice;
     verdict.bytes = bytes_between(result.buffer);
@@ -188,10 +189,14 @@ class Fuser {
     verdicts_.push_back(std::move(verdict));
   }
 
+  bool at_limit() const { return options_.fusion_limit >= 0 && taken_ >= options_.fusion_limit; }
+
+  // Pairs that are left although they could be fused are there because of the limit.
   void record_refusals() {
     for (const Pair& pair : candidates_) {
-      const FuseResult result = judge(pair);
-      if (!result.nest) record(pair, result);
+      FuseResult result = judge(pair);
+      if (result.nest) result = {std::nullopt, FusionReason::kLimit, result.buffer};
+      record(pair, result);
     }
   }
 
@@ -221,6 +226,7 @@ class Fuser {
   std::vector<Pair> candidates_;
   std::map<std::pair<size_t, size_t>, std::pair<int, int>> refused_;
   std::vector<FusionVerdict> verdicts_;
+  int64_t taken_ = 0;
 };
 
 }  // namespace

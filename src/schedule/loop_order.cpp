@@ -48,6 +48,14 @@ bool mergeable(const Nest& nest, int outer, int inner) {
   return true;
 }
 
+// One new axis for each old one that is not of extent 1.
+std::vector<std::vector<int>> single_axes(const Nest& nest, const std::vector<int>& section) {
+  std::vector<std::vector<int>> groups;
+  for (int axis : section)
+    if (!(nest.extents[axis] == kOne)) groups.push_back({axis});
+  return groups;
+}
+
 // Groups of old axes (outermost first) that become one new axis each.
 std::vector<std::vector<int>> merge_section(const Nest& nest, const std::vector<int>& section,
                                             const std::vector<bool>& reduced) {
@@ -95,6 +103,19 @@ void apply_order(Nest& nest, const std::vector<std::vector<int>>& groups, size_t
 }
 
 }  // namespace
+
+std::vector<std::vector<int>> keep_loops(Nest& nest) {
+  const bool sums = !nest.reductions.empty();
+  const std::vector<int> outer =
+      sums ? nest.reductions.front().order.outer : natural_order(nest.extents.size());
+  std::vector<std::vector<int>> groups = single_axes(nest, outer);
+  const size_t outer_groups = groups.size();
+  if (sums)
+    for (auto& group : single_axes(nest, nest.reductions.front().order.run))
+      groups.push_back(std::move(group));
+  apply_order(nest, groups, outer_groups);
+  return groups;
+}
 
 std::vector<std::vector<int>> order_loops(Nest& nest, const ShapeEnv& env) {
   const std::vector<bool> reduced = reduced_axes(nest);

@@ -14,5 +14,7 @@ namespace suture {
 
 // Per loop of the result: the axes it walks.
 std::vector<std::vector<int>> order_loops(Nest& nest, const ShapeEnv& env);
+// The same without a choice: loops nest as the axes do, or as NumPy's order of the sum asks, and none are merged.
+std::vector<std::vector<int>> keep_loops(Nest& nest);
 
 }  // namespace suture

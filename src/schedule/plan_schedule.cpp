@@ -84,7 +84,7 @@ Result<Schedule> plan_schedule(const LoopProgram& program, const Graph& graph,
     if (group.nest.stores.empty() && group.nest.exprs.empty()) continue;
     std::sort(group.nest.nodes.begin(), group.nest.nodes.end());
     group.axes = group.nest.extents;
-    group.loops = order_loops(group.nest, program.env);
+    group.loops = options.order_loops ? order_loops(group.nest, program.env) : keep_loops(group.nest);
     SUTURE_TRY_VOID(verify(group.nest, graph));
     group.ops = op_names(group.nest, graph);
     group.name = kernel_name(group.ops, kernels++);

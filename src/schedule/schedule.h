@@ -13,11 +13,14 @@ namespace suture {
 struct ScheduleOptions {
   bool fuse = true;
   int max_group_nodes = 64;
+  int64_t fusion_limit = -1;  // decisions to fuse that are taken; -1: all
+  bool order_loops = true;    // false: elementwise loops nest as the axes do, and none are merged
 };
 
 struct FusionVerdict {
   std::string producer, consumer;  // node names
   bool fused = false;
+  int64_t number = 0;  // of the decisions to fuse, from 1 on; the first n are the same under any limit >= n
   std::string reason;  // id from fusion_reasons.def
   std::string sentence;
   std::string advice;              // "" when there is nothing to edit

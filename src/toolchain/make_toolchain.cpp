@@ -85,8 +85,8 @@ std::vector<NamedCode> named_code(const KernelLibrary& library, const KernelSour
 
 // Line by line: a format string would end at an embedded NUL.
 Digest kernel_key(const std::string& compiler, const Digest& prelude, const KernelSource& source) {
-  std::string text = fmt::format("abi {}\nprelude {}\nfast {}\ncompiler {} {}\n", kKernelAbiVersion,
-                                 to_hex(prelude), source.fast_math, compiler.size(), compiler);
+  std::string text = fmt::format("abi {}\nprelude {}\nfast {}\nopt {}\ncompiler {} {}\n", kKernelAbiVersion,
+                                 to_hex(prelude), source.fast_math, source.opt, compiler.size(), compiler);
   if (source.debug_info) text += fmt::format("debug {} {}\n", source.function.size(), source.function);
   for (const std::string& symbol : source.symbols) text += fmt::format("symbol {}\n", symbol);
   return sha256(text + source.cpp);

@@ -34,7 +34,7 @@ class ObjectCompiler {
 // --- the plugin boundary
 // ------------------------------------------------------------------------------------------------- Host and
 // plugin are built together with the same compiler; the version only catches a stale file.
-constexpr int kPluginVersion = 3;
+constexpr int kPluginVersion = 4;
 constexpr const char* kPluginEntry = "suture_clang_plugin";
 
 struct PluginConfig {

@@ -26,13 +26,14 @@ constexpr int kTimeoutSeconds = 120;
 // -nostdlib with -lm: nothing but libm is linked, and the file says so itself instead of relying on what is
 // loaded.
 constexpr const char* kMeaningFlags[] = {"-std=c++20",
-                                         "-O3",
                                          "-march=native",
                                          "-ffp-contract=off",
                                          "-fno-math-errno",
                                          "-fno-strict-aliasing",
                                          "-w",
                                          "-mprefer-vector-width=512"};
+// By KernelSource::opt. What tells 2 from 3 is the vectoriser, with every compiler.
+constexpr const char* kLevels[] = {"-O0", "-O1", "-O2 -fno-tree-vectorize", "-O3"};
 constexpr const char* kObjectFlags[] = {"-x",    "c++",     "-fno-exceptions", "-fno-rtti",
                                         "-fPIC", "-shared", "-nostdlib"};
 constexpr const char* kLibraries[] = {"-x", "none", "-lm"};
@@ -137,7 +138,8 @@ class SubprocessCompiler : public ObjectCompiler {
 
  private:
   Error missing() const;
-  std::vector<std::string> command_line(const TemporaryDirectory& directory, bool debug_info) const;
+  std::vector<std::string> command_line(const TemporaryDirectory& directory,
+                                        const KernelSource& source) const;
 
   std::string wanted_;
   std::vector<std::string> command_;
@@ -152,6 +154,7 @@ std::string SubprocessCompiler::identity() const {
     text += fmt::format(" {} {} {}", word, status.st_size, status.st_mtim.tv_sec);
   }
   for (const char* flag : kMeaningFlags) text += fmt::format(" {}", flag);
+  for (const char* flags : kLevels) text += fmt::format(" {}", flags);
   for (const char* flag : kObjectFlags) text += fmt::format(" {}", flag);
   return text;
 }
@@ -163,10 +166,11 @@ Error SubprocessCompiler::missing() const {
 }
 
 std::vector<std::string> SubprocessCompiler::command_line(const TemporaryDirectory& directory,
-                                                          bool debug_info) const {
+                                                          const KernelSource& source) const {
   std::vector<std::string> line = command_;
-  if (debug_info) line.emplace_back("-g1");
+  if (source.debug_info) line.emplace_back("-g1");
   line.insert(line.end(), std::begin(kMeaningFlags), std::end(kMeaningFlags));
+  for (std::string& flag : split_words(kLevels[source.opt])) line.push_back(std::move(flag));
   line.insert(line.end(), std::begin(kObjectFlags), std::end(kObjectFlags));
   line.insert(line.end(), {"-include", directory.file("prelude.h"), directory.file("kernel.cpp"), "-o",
                            directory.file("kernel.so")});
@@ -181,7 +185,7 @@ Result<ObjectCode> SubprocessCompiler::compile(const KernelSource& source) {
       !write_file(directory.file("kernel.cpp"), source.cpp))
     return no_directory();
   const auto start = std::chrono::steady_clock::now();
-  SUTURE_TRY(outcome, run_child(command_line(directory, source.debug_info), kTimeoutSeconds));
+  SUTURE_TRY(outcome, run_child(command_line(directory, source), kTimeoutSeconds));
   if (outcome.timed_out)
     return Error::unsupported("toolchain",
                               fmt::format("{} took more than {} s and was ended", name(), kTimeoutSeconds));
@@ -238,7 +242,7 @@ Result<std::string> SubprocessCompiler::disassemble(const std::string& object) {
 
 }  // namespace
 
-std::string kernel_flags() { return fmt::format("{}", fmt::join(kMeaningFlags, " ")); }
+std::string kernel_flags() { return fmt::format("{} {}", fmt::join(kMeaningFlags, " "), kLevels[3]); }
 
 std::unique_ptr<ObjectCompiler> make_subprocess_compiler(std::string command) {
   return std::make_unique<SubprocessCompiler>(std::move(command));

@@ -51,6 +51,7 @@ struct KernelSource {
   std::string cpp;         // kernels only; the toolchain adds the prelude
   std::vector<std::string> symbols;
   bool fast_math = false;  // numerics="fast"
+  int opt = 3;             // 0 nothing is optimised, 1 within loops, 2 across loops, 3 with vectors
   std::string line_table;  // what each line of `cpp` is made from, as JSON; lies beside the source on disk
   // For debuggers and profilers: the machine code gets line tables that name these lines, ascending by `line`.
   bool debug_info = false;

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import warnings
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
@@ -477,3 +478,21 @@ def test_compiled_methods_are_explained_from_their_records_and_again_with_their_
         assert fresh.to_dict()["backend"] == "eager"
     assert fresh.to_dict()["symbols"] and _core.status(function) == status
     assert json.loads(suture.explain(Decorated.__dict__[name]).to_json()) == explanation.to_dict()
+
+
+def replayed_at_every_call(x, n):
+    return np.log(x) * n
+
+
+def test_what_happens_at_every_call_leaves_room_for_what_compiles_say():
+    compiled = suture.compile(replayed_at_every_call)
+    with np.errstate(all="ignore"):
+        compiled(np.ones(3), 2.0)
+    with np.errstate(divide="warn"), warnings.catch_warnings(action="ignore"):
+        for _ in range(5_000):
+            compiled(np.zeros(3), 2.0)
+    compiled(np.ones((2, 2)), 2.0)
+    told = suture.explain(compiled).to_dict()
+    assert [replay["count"] for replay in told["replays"]] == [5_000]
+    assert len(told["recompiles"]) == 1
+    assert len(_core.explain_records(compiled)) < 100

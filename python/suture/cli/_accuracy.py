@@ -337,10 +337,7 @@ def _distance(expected: Any, got: Any) -> float:
     numbers = (np.ndarray, np.generic, float)
     if not (isinstance(expected, numbers) and isinstance(got, numbers)):
         return float("inf")
-    if np.iscomplexobj(expected) and np.iscomplexobj(got):
-        distance = max(ulps(np.real(expected), np.real(got)), ulps(np.imag(expected), np.imag(got)))
-    else:
-        distance = ulps(expected, got)
+    distance = ulps(expected, got)
     return distance if 0 < distance <= _most_ulps(np.asarray(expected).dtype) else float("inf")
 
 

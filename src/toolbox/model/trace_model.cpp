@@ -218,7 +218,7 @@ void TraceModel::add_trouble(const EventRecord& event) {
     return r.graph == event.str("graph") && r.conditions == event.str("conditions");
   });
   replay = {event.str("graph"), frame ? frame->function : "", file, event.str("conditions"), line,
-            replay.count + 1};
+            replay.count + std::max<int64_t>(1, event.integer("count"))};  // older traces do not say
 }
 
 void TraceModel::add_hint(const EventRecord& event) {

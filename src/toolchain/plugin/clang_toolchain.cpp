@@ -58,17 +58,31 @@
 namespace suture {
 namespace {
 
-// Same kernel speed as default<O3> at two thirds of its time: no unrolling, no SLP, no second vectoriser
-// round. instcombine is told not to verify that one round reached a fixpoint, which would be a fatal error of
-// LLVM's.
-constexpr const char* kPipeline =
+// What KernelSource::opt adds level by level; all of it has the kernel speed of default<O3> at two thirds of its
+// time: no unrolling, no SLP, no second vectoriser round. instcombine is told not to verify that one round
+// reached a fixpoint, which would be a fatal error of LLVM's.
+constexpr const char* kNothing = "always-inline,function(lower-constant-intrinsics)";
+constexpr const char* kWithinLoops =
     "function(sroa,early-cse,simplifycfg),cgscc(inline),"
     "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
-    "simplifycfg,"
-    "loop-simplify,lcssa,loop(loop-rotate),loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,loop("
-    "indvars)),"
-    "function(loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse,"
+    "simplifycfg)";
+constexpr const char* kAcrossLoops =
+    ",function(loop-simplify,lcssa,loop(loop-rotate),loop-mssa(licm),simplifycfg,"
+    "instcombine<no-verify-fixpoint>,loop(indvars))";
+constexpr const char* kVectors =
+    ",function(loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse,"
     "instcombine<no-verify-fixpoint>)";
+
+std::string pipeline(int opt) {
+  if (opt == 0) return kNothing;
+  return std::string(kWithinLoops) + (opt >= 2 ? kAcrossLoops : "") + (opt >= 3 ? kVectors : "");
+}
+
+llvm::CodeGenOptLevel codegen_level(int opt) {
+  return opt == 0   ? llvm::CodeGenOptLevel::None
+         : opt == 1 ? llvm::CodeGenOptLevel::Less
+                    : llvm::CodeGenOptLevel::Default;
+}
 
 constexpr const char* kPreludePath = "/suture/prelude.h";
 constexpr const char* kPchPath = "/suture/prelude.pch";
@@ -203,7 +217,7 @@ class ClangCompiler : public ObjectCompiler {
   Result<ObjectCode> compile_or_throw(const KernelSource& source);
   Status build_pch();
   Result<std::unique_ptr<llvm::Module>> parse(const KernelSource& source, llvm::LLVMContext& context);
-  Result<std::unique_ptr<llvm::TargetMachine>> make_target() const;
+  Result<std::unique_ptr<llvm::TargetMachine>> make_target(int opt) const;
   Result<std::shared_ptr<llvm::orc::LLJIT>> jit();
   llvm::Error define_imports(llvm::orc::JITDylib& dylib, llvm::StringRef object);
 
@@ -274,7 +288,7 @@ Result<std::unique_ptr<llvm::Module>> ClangCompiler::parse(const KernelSource& s
   return module;
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>> ClangCompiler::make_target() const {
+Result<std::unique_ptr<llvm::TargetMachine>> ClangCompiler::make_target(int opt) const {
   std::string message;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host_.triple, message);
   if (!target) return Error::internal("toolchain", message);
@@ -283,7 +297,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> ClangCompiler::make_target() const 
   options.EnableIPRA = true;  // loops keep values in the registers that a vector function leaves alone
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(host_.triple, host_.cpu, host_.features, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+                                  llvm::CodeModel::Small, codegen_level(opt), /*JIT=*/true));
   if (!machine) return Error::internal("toolchain", "no code generator for " + host_.triple);
   return machine;
 }
@@ -346,10 +360,10 @@ void make_comparisons_quiet(llvm::Module& module) {
   }
 }
 
-Status optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+Status optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt) {
   declare_vector_forms(module);
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
+  tuning.LoopVectorization = opt >= 3;
   tuning.LoopInterleaving = false;  // same speed, less code to generate
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
@@ -362,7 +376,7 @@ Status optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
   llvm::ModulePassManager passes;
-  if (llvm::Error error = builder.parsePassPipeline(passes, kPipeline))
+  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline(opt)))
     return Error::internal("toolchain", to_string(std::move(error)));
   passes.run(module, modules);
   make_comparisons_quiet(module);
@@ -397,9 +411,9 @@ Result<ObjectCode> ClangCompiler::compile_or_throw(const KernelSource& source) {
   SUTURE_TRY(module, parse(source, context));
   if (source.debug_info) describe_to_debuggers(*module, source);
   code.times.frontend = take_ms(clock);
-  SUTURE_TRY(machine, make_target());
+  SUTURE_TRY(machine, make_target(source.opt));
   module->setDataLayout(machine->createDataLayout());
-  SUTURE_TRY_VOID(optimise(*module, *machine));
+  SUTURE_TRY_VOID(optimise(*module, *machine, source.opt));
   code.times.optimise = take_ms(clock);
   SUTURE_TRY(bytes, emit_object(*module, *machine));
   code.times.codegen = take_ms(clock);

@@ -53,7 +53,7 @@ TEST(PassRunner, RefusesACapturedGraphThatBreaksALaw) {
 }
 
 TEST(PassRunner, RefusesAPassThatLosesAnOrigin) {
-  const PassInfo pass{.name = "forgets", .doc = "", .run = [](Graph& graph) -> Result<bool> {
+  const PassInfo pass{.name = "forgets", .doc = "", .run = [](Graph& graph, Applications&) -> Result<bool> {
                         graph.nodes[1].where = {};
                         return true;
                       }};
@@ -86,21 +86,22 @@ TEST(PassRunner, KeepsTheTextAfterEachPassWhenAsked) {
   EXPECT_EQ(reports->back().text, to_text(graph));
 }
 
-Result<bool> drops_output(Graph& graph) {
+Result<bool> drops_output(Graph& graph, Applications&) {
   graph.outputs.pop_back();
   return true;
 }
-Result<bool> hides_a_change(Graph& graph) {
+Result<bool> hides_a_change(Graph& graph, Applications&) {
   graph.outputs.pop_back();
   return false;
 }
-Result<bool> boasts(Graph&) { return true; }
-Result<bool> breaks_a_law(Graph& graph) {
+Result<bool> boasts(Graph&, Applications&) { return true; }
+Result<bool> breaks_a_law(Graph& graph, Applications&) {
   graph.nodes[1].operands[0] = 5;
   return true;
 }
 
-std::string failure_of(Result<bool> (*run)(Graph&), const std::vector<std::string>& skip = {}) {
+std::string failure_of(Result<bool> (*run)(Graph&, Applications&),
+                       const std::vector<std::string>& skip = {}) {
   Graph graph = seed();
   const PassInfo passes[] = {{"first", "", drops_output, false}, {"second", "", run, false}};
   auto reports = run_passes(graph, passes, {.skip = skip});
@@ -118,6 +119,56 @@ TEST(PassRunner, CatchesAPassThatClaimsAChangeItDidNotMake) {
 TEST(PassRunner, VerifiesAfterAChangeAndNamesThePassAndTheNextStep) {
   EXPECT_THAT(failure_of(breaks_a_law), HasSubstr("pass second"));
   EXPECT_THAT(failure_of(breaks_a_law), HasSubstr("SUTURE_SKIP_PASSES=second:1"));
+}
+
+// Two casts that fold, a dead node: three changes in two passes.
+Graph three_changes() {
+  return captured(R"(
+    x = placeholder() : f64[4]
+    a = cast(x) {dtype=f64} : f64[4]
+    b = cast(a) {dtype=f64} : f64[4]
+    dead = abs(x) : f64[4]
+    r = neg(b) : f64[4]
+    inputs x
+    return r)");
+}
+
+std::vector<std::string> changes_of(Graph graph, int64_t limit) {
+  std::vector<std::string> names;
+  auto reports = run_pipeline(graph, {.limit = limit});
+  EXPECT_TRUE(reports.ok());
+  for (const PassReport& report : *reports) {
+    EXPECT_EQ(report.first_application, static_cast<int64_t>(names.size()) + 1) << report.name;
+    for (const std::string& what : report.applications) names.push_back(report.name + ": " + what);
+  }
+  return names;
+}
+
+TEST(PassRunner, NumbersTheChangesOfOptionalPassesInTheirOrder) {
+  EXPECT_THAT(changes_of(three_changes(), Applications::kNoLimit),
+              ::testing::ElementsAre("fold_casts: a is x", "fold_casts: b is x",
+                                     "eliminate_dead_nodes: without dead"));
+}
+
+TEST(PassRunner, MakesTheFirstChangesUpToTheLimitAndNoOther) {
+  const std::vector<std::string> all = changes_of(three_changes(), Applications::kNoLimit);
+  for (size_t limit = 0; limit <= all.size(); ++limit)
+    EXPECT_EQ(changes_of(three_changes(), static_cast<int64_t>(limit)),
+              std::vector<std::string>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(limit)));
+}
+
+TEST(PassRunner, KeepsWhatADeadNodeReadsWhenTheLimitKeepsTheNode) {
+  Graph graph = captured(R"(
+    x = placeholder() : f64[4]
+    a = neg(x) : f64[4]
+    b = neg(a) : f64[4]
+    inputs x
+    return x)");
+  ASSERT_TRUE(run_pipeline(graph, {.limit = 1}).ok());
+  EXPECT_EQ(lines_of(graph), plain_lines(R"(
+    x = placeholder() : f64[4]
+    a = neg(x) : f64[4]
+    return x)"));
 }
 
 TEST(PassRunner, SkipsOneOccurrenceOfARepeatedPass) {

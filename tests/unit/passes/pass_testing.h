@@ -6,10 +6,12 @@
 
 #include <sstream>
 #include <string>
+#include <type_traits>
 
 #include "graph/interpret.h"
 #include "graph/print.h"
 #include "graph/verify.h"
+#include "passes/applications.h"
 
 namespace suture::test {
 
@@ -65,11 +67,21 @@ inline std::string plain_lines(const std::string& text) {
   return out;
 }
 
-using Pass = Result<bool> (*)(Graph&);
+// An optional pass asks before each change; here it may make them all, or the first `limit`.
+template <typename Pass>
+Result<bool> run_alone(Pass pass, Graph& graph, int64_t limit = Applications::kNoLimit) {
+  Applications applications(limit);
+  if constexpr (std::is_invocable_v<Pass, Graph&>)
+    return pass(graph);
+  else
+    return pass(graph, applications);
+}
 
-inline void expect_rewrites(Pass pass, Graph graph, const std::string& after) {
+template <typename Pass>
+void expect_rewrites(Pass pass, Graph graph, const std::string& after,
+                     int64_t limit = Applications::kNoLimit) {
   const std::string before = to_text(graph);
-  const Result<bool> changed = pass(graph);
+  const Result<bool> changed = run_alone(pass, graph, limit);
   ASSERT_TRUE(changed.ok()) << changed.error().message << "\nin\n" << before;
   EXPECT_TRUE(*changed);
   EXPECT_EQ(lines_of(graph), plain_lines(after)) << "from\n" << before;
@@ -77,9 +89,10 @@ inline void expect_rewrites(Pass pass, Graph graph, const std::string& after) {
   EXPECT_TRUE(lawful.ok()) << (lawful.ok() ? "" : lawful.error().message);
 }
 
-inline void expect_unchanged(Pass pass, Graph graph) {
+template <typename Pass>
+void expect_unchanged(Pass pass, Graph graph, int64_t limit = Applications::kNoLimit) {
   const std::string before = to_text(graph);
-  const Result<bool> changed = pass(graph);
+  const Result<bool> changed = run_alone(pass, graph, limit);
   ASSERT_TRUE(changed.ok()) << changed.error().message;
   EXPECT_FALSE(*changed);
   EXPECT_EQ(to_text(graph), before);

@@ -76,6 +76,17 @@ TEST(Fusion, a_producer_with_two_consumers_is_computed_once) {
   EXPECT_EQ(sines, 1);
 }
 
+TEST(Fusion, what_must_happen_stays_outside_of_loops_without_an_iteration) {
+  const std::string script =
+      "x = input float64 {0},3\nn = input float64 numpy\na = sin n\nb = mul x a\nreturn b a\n";
+  const auto with_rows = [&](const std::string& rows) {
+    std::string text = script;
+    return text.replace(text.find("{0}"), 3, rows);
+  };
+  EXPECT_EQ(planned(with_rows("2")).steps.size(), 1u);
+  EXPECT_THAT(refusals(planned(with_rows("0"))), ElementsAre("may_be_empty"));
+}
+
 TEST(Fusion, several_results_leave_one_kernel) {
   const Schedule schedule = planned("x = input float64 8\na = sin x\nb = neg a\nreturn a b\n");
   EXPECT_THAT(steps(schedule), ElementsAre("cpp_fused_neg_sin_0"));

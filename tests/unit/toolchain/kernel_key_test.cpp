@@ -32,6 +32,14 @@ TEST(KernelKey, differs_with_compiler_prelude_code_numerics_and_symbols) {
   EXPECT_EQ(keys.size(), 7u);
 }
 
+TEST(KernelKey, differs_with_the_level_of_optimisation) {
+  KernelSource source;
+  std::set<std::string> keys;
+  for (source.opt = 0; source.opt <= 3; ++source.opt)
+    keys.insert(to_hex(kernel_key("clang", sha256("prelude"), source)));
+  EXPECT_EQ(keys.size(), 4u);
+}
+
 TEST(KernelKey, differs_with_debug_info_and_the_function_it_names) {
   KernelSource source;
   source.cpp = "code";

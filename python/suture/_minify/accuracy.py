@@ -1,0 +1,247 @@
+"""Is a compiled result right? The one judge, for cases, minimiser, debug checks and `analyze`.
+
+Overview
+    Ops with one right result (ops.def: no ULP bound) must have NumPy's bits, reductions included. An op with a bound may be
+    that far from the correctly rounded result. Behind such an op two right programs differ, and what they may differ by
+    depends on how the program amplifies it. So the judge
+      1. takes equal bits as right,
+      2. takes any difference in an output that depends on no bounded op as wrong,
+      3. else lets the program itself tell how far right results lie apart: NumPy runs it again and again with every bounded op
+         off by as much as both sides may be, and every rounding behind it off by one (`perturbed`). A result is wrong when it is
+         farther from NumPy's than kSafety times the farthest of these runs, and farther from the truth (the program in
+         wider precision) than NumPy is. Values that flip in these runs (a comparison, an argmax, a NaN) are not judged.
+    The third step is about whole programs and wide on purpose. taps.py judges every op on the values it was given, where
+    nothing is amplified and bounds are those of the table.
+Invariants
+    - No program that keeps the table's bounds is called wrong in step 1 and 2; bench/accuracy.py measures step 3 and taps.
+    - Integers and truth values are exact unless rounding can flip them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from suture._minify.reference import Op, Program, op_rows, wide_dtype, widened
+from suture._ulps import same_bits, ulp_distance
+
+SAFETY = 4.0
+FIRST_RUNS, ALL_RUNS = 4, 16  # perturbed runs: when something is not explained by the first, the others are made
+SEED = 20_000
+
+Fresh = Callable[[], list[Any]]  # inputs for one call, equal ones every time
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One result that is not NumPy's.
+
+    what     "output 2" or "input 0 after the call"
+    kind     wrong_type, wrong_dtype, wrong_shape or wrong_value
+    index    of the element that is off most; () for numbers
+    ulp      its distance from NumPy's; inf: not to be measured
+    allowed  what rounding explains, in ULP
+    """
+
+    what: str
+    kind: str
+    message: str
+    index: tuple[int, ...] = ()
+    got: str = ""
+    wanted: str = ""
+    ulp: float = 0.0
+    allowed: float = 0.0
+    count: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def judge(
+    program: Program, fresh: Fresh, results: Sequence[Any], inputs: Sequence[Any], fast: bool = False
+) -> list[Difference]:
+    """What is wrong with the `results` of a call that left its inputs as `inputs`. fast: numerics="fast", in which every
+    rounding is free."""
+    own = fresh()
+    values = program.run(own)
+    pairs = [
+        *_named("output", program.graph.outputs, results, program.outputs(values)),
+        *((f"input {i} after the call", name, inputs[i], own[i]) for i, name in enumerate(program.placeholders)),
+    ]
+    found, unsure = [], []
+    for what, node, got, wanted in pairs:
+        other = type_difference(what, got, wanted)
+        if other:
+            found.append(other)
+        elif not same_bits(np.asarray(got), np.asarray(wanted)):
+            free = fast or node in program.tainted
+            unsure.append((what, node, got, wanted)) if free else found.append(
+                _value_difference(what, got, wanted, None)
+            )
+    return found + _unexplained(program, fresh, unsure, fast)
+
+
+def _named(
+    word: str, nodes: Sequence[str], got: Sequence[Any], wanted: Sequence[Any]
+) -> list[tuple[str, str, Any, Any]]:
+    rows = zip(nodes, got, wanted, strict=True)
+    return [(f"{word} {i}", node, mine, right) for i, (node, mine, right) in enumerate(rows)]
+
+
+def type_difference(what: str, got: Any, wanted: Any) -> Difference | None:
+    """Another type, dtype or shape."""
+    if type(got) is not type(wanted):
+        return Difference(what, "wrong_dtype", f"{what} is {_type_text(got)}; NumPy gives {_type_text(wanted)}")
+    a, b = np.asarray(got), np.asarray(wanted)
+    if a.dtype != b.dtype:
+        return Difference(what, "wrong_dtype", f"{what} is of dtype {a.dtype}; NumPy gives {b.dtype}")
+    if a.shape != b.shape:
+        return Difference(what, "wrong_shape", f"{what} has the shape {a.shape}; NumPy gives {b.shape}")
+    return None
+
+
+def _type_text(value: Any) -> str:
+    return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def distance(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Per element in ULP; of integers and truth values 0 or inf."""
+    if wanted.dtype.kind in "fc":
+        return ulp_distance(got, wanted)
+    return np.where(got == wanted, 0.0, np.inf)
+
+
+def _value_difference(what: str, got: Any, wanted: Any, allowed: np.ndarray | None) -> Difference:
+    """Of the element that is off most beyond what is allowed (ULP per element; None: nothing)."""
+    a, b = np.asarray(got), np.asarray(wanted)
+    far = distance(a, b)
+    excess = far - (allowed if allowed is not None else 0.0)
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), a.shape)) if a.ndim else ()
+    limit = float(allowed[index]) if allowed is not None else 0.0
+    count = int(np.count_nonzero(excess > 0)) or int(a.size)
+    place = what + (f"[{', '.join(map(str, index))}]" if index else "")
+    message = f"{place} is {_number(a[index])}; NumPy gives {_number(b[index])}"
+    if a.dtype.kind in "fc" and far[index]:
+        message += f" ({far[index]:.4g} ULP; rounding explains {limit:.3g})"
+    elif a.dtype.kind in "fc":
+        message += " (another zero)"
+    if a.size > 1:
+        message += f"; {count} of {a.size} elements are wrong"
+    return Difference(
+        what, "wrong_value", message, index, _number(a[index]), _number(b[index]), float(far[index]), limit, count
+    )
+
+
+def _number(value: Any) -> str:
+    if value.dtype.kind == "f":
+        return repr(float(value))
+    return repr(complex(value)) if value.dtype.kind == "c" else str(value)
+
+
+# --- how far right results lie apart --------------------------------------------------------------------------------------
+
+
+class _Spread:
+    """Of one result over the perturbed runs, in ULP of NumPy's; inf where it flips."""
+
+    def __init__(self, wanted: Any) -> None:
+        self.wanted = np.asarray(wanted)
+        self.ulp = np.zeros(self.wanted.shape)
+
+    def add(self, value: Any) -> None:
+        with np.errstate(all="ignore"):
+            self.ulp = np.maximum(self.ulp, distance(np.asarray(value), self.wanted))
+
+    def allowed(self) -> np.ndarray:
+        floats = self.wanted.dtype.kind in "fc"
+        return SAFETY * self.ulp + 1.0 if floats else np.where(self.ulp > 0, np.inf, 0.0)
+
+
+def _unexplained(
+    program: Program, fresh: Fresh, unsure: list[tuple[str, str, Any, Any]], fast: bool
+) -> list[Difference]:
+    if not unsure:
+        return []
+    spreads = [_Spread(wanted) for _, _, _, wanted in unsure]
+    truth = [np.asarray(value) for value in _values_of(program, fresh, unsure, wide=True)]
+    left = list(range(len(unsure)))
+    for number in range(ALL_RUNS):
+        values = _values_of(program, fresh, unsure, after=Perturbed(program, SEED + number, fast))
+        for spread, value in zip(spreads, values, strict=True):
+            spread.add(value)
+        if number + 1 >= FIRST_RUNS:
+            left = [i for i in left if _is_wrong(unsure[i][2], spreads[i], truth[i]).any()]
+            if not left:
+                return []
+    return [_value_difference(unsure[i][0], unsure[i][2], unsure[i][3], spreads[i].allowed()) for i in left]
+
+
+def _values_of(
+    program: Program, fresh: Fresh, wanted: list[tuple[str, str, Any, Any]], wide: bool = False, after: Any = None
+) -> list[Any]:
+    """Of these results in one more run: outputs by their node, inputs as the run left them."""
+    values = program.run(fresh(), wide=wide, after=after)
+    return [values[node] for _, node, _, _ in wanted]
+
+
+def _is_wrong(got: Any, spread: _Spread, truth: np.ndarray) -> np.ndarray:
+    """Per element: neither as near to NumPy's as right results are to each other, nor as near to the truth as NumPy's."""
+    a, b = np.asarray(got), spread.wanted
+    allowed = spread.allowed()
+    with np.errstate(all="ignore"):
+        wrong = distance(a, b) > allowed
+        if b.dtype.kind in "fc" and wrong.any():
+            unit = np.spacing(np.abs(b)).astype(wide_dtype(np.abs(b).dtype))
+            mine, numpys = np.abs(widened(a) - truth) / unit, np.abs(widened(b) - truth) / unit
+            wrong &= ~(mine <= 2 * numpys + allowed)
+    return np.asarray(wrong)
+
+
+# --- perturbed runs -------------------------------------------------------------------------------------------------------
+
+_SUMS = frozenset({"sum", "mean", "matmul", "dot"})
+_PRODUCTS = frozenset({"prod", "var", "std"})
+
+
+class Perturbed:
+    """For Program.run: bounded ops off by up to twice their bound (both sides may err), roundings behind them by one.
+
+    A sum of n terms rounds n times; its parts are as large as the sum of the absolute values, which scales the error."""
+
+    def __init__(self, program: Program, seed: int, fast: bool = False) -> None:
+        self._program, self._rng, self._fast = program, np.random.default_rng(seed), fast
+
+    def __call__(self, op: Op, value: Any, values: Any) -> Any:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fc" or op.kind in ("View", "Effect"):
+            return value
+        if not self._fast and op.name not in self._program.tainted:
+            return value
+        row = op_rows()[op.op]
+        if not op.bound and row["signals"] == "Never":  # moves values, rounds nothing
+            return value
+        with np.errstate(all="ignore"):
+            return _replaced(value, array + self._error(op, array, values))
+
+    def _error(self, op: Op, array: np.ndarray, values: Any) -> Any:
+        given = [values[name] for name in self._program.operands(op)]
+        terms = max([np.size(value) for value in given], default=1) / max(array.size, 1)
+        roundings = math.ceil(2 + math.sqrt(terms) / 2)  # of a sum or product of so many terms; they go either way
+        if op.op in _SUMS:
+            scale = np.abs(self._program.run_op(op, [np.abs(value) for value in given]))
+            return self._rng.uniform(-roundings, roundings, array.shape) * np.spacing(scale.astype(array.dtype))
+        steps = max(2 * int(op.bound), 2 * roundings if op.op in _PRODUCTS else 1)
+        unit = np.where(np.isfinite(array), np.spacing(np.abs(array)), 0)
+        return self._rng.integers(-steps, steps + 1, array.shape) * unit
+
+
+def _replaced(value: Any, data: np.ndarray) -> Any:
+    """`data` in place of `value`: in its memory, or as a number of its type."""
+    if isinstance(value, np.ndarray):
+        value[...] = data
+        return value
+    return type(value)(data[()])

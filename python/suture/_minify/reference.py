@@ -1,0 +1,198 @@
+"""A graph run under NumPy op by op: every value, in the program's precision or in a wider one.
+
+Overview
+    Each op becomes a part of the graph that runs alone (Graph.subgraph), and runs on the values of the ops before it: views
+    are views of the very arrays, stores write into them, so that memory behaves as in the program. `after(op, value)` may
+    change a value in place before others read it; that is how errors are injected and how compiled values are taken over.
+    In wider precision float32 is float64 and float64 is longdouble, inside the ops' own source, too: there the names of the
+    dtypes stand for the wider ones. Python numbers that meet float32 are rounded to it first, as they are in the program.
+    Where longdouble is no wider than float64 (`WIDER` says so), float64 is checked against itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suture import _core
+
+WIDER = bool(np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant)
+_WIDE: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.float16): np.dtype(np.float32),
+    np.dtype(np.float32): np.dtype(np.float64),
+    np.dtype(np.float64): np.dtype(np.longdouble),
+    np.dtype(np.complex64): np.dtype(np.complex128),
+    np.dtype(np.complex128): np.dtype(np.clongdouble),
+}
+
+
+def wide_dtype(dtype: Any) -> np.dtype[Any]:
+    """The next wider dtype of floats and complex numbers; others are what they are."""
+    return _WIDE.get(np.dtype(dtype), np.dtype(dtype))
+
+
+def widened(value: Any) -> Any:
+    """Arrays and NumPy scalars of floats in the wider dtype, with their memory order; the rest as it is."""
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype in _WIDE:
+        return value.astype(_WIDE[value.dtype])
+    return value
+
+
+class _WideNumPy:
+    """NumPy whose float dtypes are the wider ones."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(np, name)
+        if isinstance(value, type) and issubclass(value, np.inexact):
+            return wide_dtype(value).type
+        return value
+
+
+_WIDE_NUMPY = _WideNumPy()
+
+
+@functools.cache
+def op_rows() -> Mapping[str, Mapping[str, Any]]:
+    """ops.def by name."""
+    return {row["name"]: row for row in _core.op_table()}
+
+
+@dataclass(frozen=True)
+class Op:
+    """A node of the graph that is computed."""
+
+    name: str
+    op: str
+    kind: str
+    target: str
+    operands: tuple[str, ...]
+    dtype: np.dtype[Any]
+    file: str
+    line: int
+
+    @property
+    def bound(self) -> float:
+        """ULP that a result may be away from the correctly rounded one; 0: there is one right result."""
+        if self.dtype.kind not in "fc" or self.kind == "View":
+            return 0.0
+        part = self.dtype.itemsize // (2 if self.dtype.kind == "c" else 1)
+        row = op_rows()[self.op]
+        return float(row["ulp64"] if part == 8 else max(row["ulp32"], row["ulp64"]))
+
+
+class Program:
+    """The ops of a graph, ready to run on inputs of one size: sizes are fixed to those of the inputs."""
+
+    def __init__(self, graph: _core.Graph, inputs: Sequence[Any]) -> None:
+        symbols = graph.symbol_values(*inputs)
+        self.graph = graph.subgraph(symbols=symbols, fixed=list(symbols))[0] if symbols else graph
+        self.placeholders = tuple(self.graph.placeholders)
+        self.inputs = tuple(inputs[: len(self.placeholders)])
+        self.ops = [_op(node) for node in self.graph.nodes if node["kind"] != "Input"]
+        weak = {node["name"] for node in self.graph.nodes if node["type"].startswith("py_")}
+        dtypes = {node["name"]: np.dtype(node["dtype"]) for node in self.graph.nodes if node["name"] not in weak}
+        self._narrow = frozenset(op.name for op in self.ops if _computes_in_float32(op, dtypes))
+
+    @functools.cached_property
+    def _parts(self) -> dict[str, tuple[_core.Graph, tuple[str, ...]]]:
+        parts = {}
+        for op in self.ops:
+            part, taken = self.graph.subgraph([op.name], [op.name])
+            parts[op.name] = part, tuple(node for node, _ in taken)
+        return parts
+
+    @functools.cached_property
+    def _wide(self) -> dict[str, Callable[..., Any]]:
+        return {name: _wide_callable(part, name in self._narrow) for name, (part, _) in self._parts.items()}
+
+    def operands(self, op: Op) -> tuple[str, ...]:
+        """Nodes whose values the op is given when it runs alone."""
+        return self._parts[op.name][1]
+
+    def run_op(self, op: Op, values: Sequence[Any], wide: bool = False) -> Any:
+        """The op alone, on the values of operands(op). Warnings of NumPy are dropped."""
+        call = self._wide[op.name] if wide else self._parts[op.name][0].forward()
+        if wide and op.name in self._narrow:
+            values = [_as_float32(value) for value in values]
+        with np.errstate(all="ignore"):
+            return call(*values)[0]
+
+    def run(
+        self,
+        inputs: Sequence[Any],
+        *,
+        wide: bool = False,
+        after: Callable[[Op, Any, Mapping[str, Any]], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Every value by the name of its node. `inputs` are written into if the program does so."""
+        values: dict[str, Any] = {}
+        for name, value in zip(self.placeholders, inputs, strict=False):
+            values[name] = widened(value) if wide else value
+        for op in self.ops:
+            given = [values[name] for name in self.operands(op)]
+            value = self.run_op(op, given, wide)
+            if after is not None:
+                value = after(op, value, values)
+            values[op.name] = value
+        return values
+
+    def outputs(self, values: Mapping[str, Any]) -> list[Any]:
+        return [values[name] for name in self._output_names()]
+
+    def _output_names(self) -> Iterator[str]:
+        yield from self.graph.outputs
+
+    @functools.cached_property
+    def tainted(self) -> frozenset[str]:
+        """Nodes whose value depends on an op that has no one right result. Stores taint the memory they write into."""
+        root: dict[str, str] = {}
+        tainted: set[str] = set()
+        for op in self.ops:
+            root[op.name] = root.get(op.operands[0], op.operands[0]) if op.kind == "View" else op.name
+            sources = {root.get(name, name) for name in op.operands} | set(op.operands)
+            if op.bound or sources & tainted:
+                tainted.add(op.name)
+                if op.kind == "Effect":
+                    tainted.add(root.get(op.operands[0], op.operands[0]))
+        views = {name for name, base in root.items() if base in tainted}
+        return frozenset(tainted | views)
+
+
+def _op(node: Mapping[str, Any]) -> Op:
+    return Op(
+        node["name"],
+        node["op"],
+        node["kind"],
+        node["target"],
+        tuple(node["operands"]),
+        np.dtype(node["dtype"]),
+        node["file"],
+        node["line"],
+    )
+
+
+def _computes_in_float32(op: Op, dtypes: Mapping[str, np.dtype[Any]]) -> bool:
+    given = {dtypes[name] for name in op.operands if name in dtypes} | ({op.dtype} if op.kind == "Create" else set())
+    return np.dtype(np.float32) in given and np.dtype(np.float64) not in given
+
+
+def _as_float32(value: Any) -> Any:
+    return float(np.float32(value)) if type(value) is float else value
+
+
+class _Float32Literals(ast.NodeTransformer):
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return ast.copy_location(ast.Constant(_as_float32(node.value)), node)
+
+
+def _wide_callable(part: _core.Graph, narrow: bool) -> Callable[..., Any]:
+    scope: dict[str, Any] = {"np": _WIDE_NUMPY}
+    tree = ast.parse(part.code.replace("import numpy as np\n", "", 1))
+    exec(compile(_Float32Literals().visit(tree) if narrow else tree, "<reference>", "exec"), scope)
+    call: Callable[..., Any] = scope["forward"]
+    return call

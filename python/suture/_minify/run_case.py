@@ -1,0 +1,241 @@
+"""Running a case in this process: compile the graph, call it, compare with NumPy.
+
+The compiled graph takes the path that a captured one takes; the reference is the graph under NumPy (`Graph.forward`). A case
+that crashes or hangs takes this process along: the oracle runs it in a child.
+
+What counts as equal: bits, when every op of the graph is rounded exactly (NaN equals NaN). Otherwise a value may be off by
+TOLERANCE_ULP units in the last place of its result's dtype, measured at the largest finite value of the result: a minifier
+looks for values that are wrong, not for the last bit; `check="accuracy"` is for that.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from suture import _core
+from suture._minify.case import Case, CaseError
+from suture._minify.signature import INVALID, PASSED, Outcome
+
+TOLERANCE_ULP = 4096
+
+
+def run(case: Case, progress: Callable[[str], None] = lambda stage: None) -> Outcome:
+    """How the case ends. `progress(stage)` is told what begins, so that whoever watches a process that dies knows."""
+    start = time.perf_counter()
+    run_ = _Run(case, progress)
+    try:
+        ending = run_.outcome()
+    except Exception as error:
+        # MemoryError while NumPy itself works, arrays that cannot be made: nothing is said about the backend.
+        ending = Outcome(INVALID, run_.stage, type(error).__name__, str(error))
+    fields = ending.to_dict()
+    fields["seconds"] = time.perf_counter() - start
+    return Outcome(**fields)
+
+
+class _Run:
+    def __init__(self, case: Case, progress: Callable[[str], None]) -> None:
+        self.case, self._progress = case, progress
+        self.stage = "build"
+
+    def _begin(self, stage: str) -> None:
+        self.stage = stage
+        self._progress(stage)
+
+    def outcome(self) -> Outcome:
+        case = self.case
+        self._begin("build")
+        try:
+            case.checked()
+        except CaseError as error:
+            return Outcome(INVALID, "build", type(error).__name__, str(error))
+        wanted = None
+        if case.check != "compile":
+            self._begin("reference")
+            wanted = _called(case.graph.forward(), case.objects())
+            if wanted.error is not None:
+                return self._invalid(wanted.error)
+        self._begin("compile")
+        try:
+            compiled = compile_case(case)
+        except Exception as error:
+            return _raised("compile_error", "compile", error)
+        if wanted is None:
+            return Outcome(PASSED)
+        return self._calls(compiled, wanted)
+
+    def _invalid(self, error: BaseException) -> Outcome:
+        return Outcome(INVALID, self.stage, type(error).__name__, f"NumPy itself raises: {error}")
+
+    def _calls(self, compiled: Callable[..., Any], wanted: _Call) -> Outcome:
+        exact = is_exact(self.case)
+        first: _Call | None = None
+        failure: Outcome | None = None
+        for number in range(1, self.case.calls + 1):
+            self._begin("run")
+            got = _called(compiled, self.case.objects())
+            self._begin("compare")
+            if got.error is not None:
+                return _raised("run_error", "run", got.error, call=number)
+            failure = failure or _difference(got, wanted, exact, number)
+            if first is not None:
+                if _difference(got, first, True, number):
+                    message = "two calls with the same inputs give different results"
+                    return Outcome("nondeterministic", "compare", message=message, call=number)
+                failure = failure or _given_twice(got, first, number)
+            first = first or got
+            if failure and self.case.calls == 1:
+                return failure
+        return failure or Outcome(PASSED)
+
+
+class _Call:
+    """What one call did: results, inputs afterwards, warnings, or the exception."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Any] = []
+        self.results: tuple[Any, ...] = ()
+        self.warnings: list[str] = []
+        self.error: Exception | None = None
+
+
+def _called(function: Callable[..., Any], inputs: list[Any]) -> _Call:
+    call = _Call()
+    call.inputs = inputs
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            results = function(*inputs)
+            if not isinstance(results, tuple):
+                raise TypeError(f"a compiled graph returns a tuple, not {type(results).__name__}")
+            call.results = results
+        except Exception as error:
+            call.error = error
+    call.warnings = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+    return call
+
+
+def _raised(kind: str, stage: str, error: BaseException, call: int = 0) -> Outcome:
+    # What a backend wraps is what went wrong: `raise BackendCompilerFailed(...) from error`.
+    cause = error.__cause__ if type(error).__name__ == "BackendCompilerFailed" and error.__cause__ else error
+    kind = "oom" if isinstance(cause, MemoryError) else kind
+    return Outcome(kind, stage, type(cause).__name__, str(cause), call=call)
+
+
+def compile_case(case: Case) -> Callable[..., Any]:
+    """The compiled graph of a case: callable(*inputs) -> tuple. Raises what the backend raises."""
+    from suture import _backends
+    from suture._config import config
+
+    name, backend = case.backend, None
+    if name != "native":
+        name, backend = _backends.resolve(case.backend)
+    return _core.compile_graph(
+        case.graph,
+        case.objects(),
+        backend=name,
+        backend_callable=backend,
+        numerics=case.numerics,
+        options=config.texts(dict(case.options)),
+    )
+
+
+# --- comparing ------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _inexact_ops() -> frozenset[str]:
+    return frozenset(op["name"] for op in _core.op_table() if op["ulp64"] or op["ulp32"])
+
+
+def is_exact(case: Case) -> bool:
+    """True when every op of the graph has one right result, bit for bit."""
+    return case.numerics == "exact" and not any(node["op"] in _inexact_ops() for node in case.graph.nodes)
+
+
+def _difference(got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome | None:
+    if len(got.results) != len(wanted.results):
+        message = f"{len(got.results)} results instead of {len(wanted.results)}"
+        return Outcome("run_error", "run", "TypeError", message, call=number)
+    for index, (mine, right) in enumerate(zip(got.results, wanted.results, strict=True)):
+        found = _value_difference(mine, right, exact)
+        if found is None:
+            mine_shares = [_shares(mine, each) for each in got.inputs]
+            if mine_shares != [_shares(right, each) for each in wanted.inputs]:
+                found = "wrong_alias", f"result {index} shares memory with inputs in another way than NumPy's"
+        if found:
+            return Outcome(found[0], "compare", message=f"result {index}: {found[1]}", call=number, output=index)
+    for index, (mine, right) in enumerate(zip(got.inputs, wanted.inputs, strict=True)):
+        found = _value_difference(mine, right, exact)
+        if found:
+            return Outcome(found[0], "compare", message=f"input {index} after the call: {found[1]}", call=number)
+    new = [each for each in got.warnings if each not in wanted.warnings]
+    return Outcome("warning", "run", message=new[0], call=number) if new else None
+
+
+def _given_twice(got: _Call, first: _Call, number: int) -> Outcome | None:
+    """Memory of a result belongs to its caller: no later call may write into it."""
+    for index, (new, old) in enumerate(zip(got.results, first.results, strict=True)):
+        if _shares(new, old) and not any(_shares(old, each) for each in first.inputs):
+            message = f"result {index} lies in the memory of what call 1 returned"
+            return Outcome("wrong_alias", "compare", message=message, call=number, output=index)
+    return None
+
+
+def _shares(result: Any, value: Any) -> bool:
+    arrays = isinstance(result, np.ndarray) and isinstance(value, np.ndarray)
+    return arrays and np.may_share_memory(result, value)
+
+
+def _value_difference(mine: Any, right: Any, exact: bool) -> tuple[str, str] | None:
+    """(kind, what differs), or None."""
+    if type(mine) is not type(right):
+        return "wrong_dtype", f"{_type_text(mine)} instead of {_type_text(right)}"
+    a, b = np.asarray(mine), np.asarray(right)
+    if a.dtype != b.dtype:
+        return "wrong_dtype", f"{a.dtype} instead of {b.dtype}"
+    if a.shape != b.shape:
+        return "wrong_shape", f"shape {a.shape} instead of {b.shape}"
+    if not _same_values(a, b, exact):
+        return "wrong_value", _worst(a, b)
+    if a.strides != b.strides:
+        return "wrong_strides", f"strides {a.strides} instead of {b.strides}"
+    return None
+
+
+def _type_text(value: Any) -> str:
+    return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _same_values(a: np.ndarray, b: np.ndarray, exact: bool) -> bool:
+    if exact or a.dtype.kind not in "fc":
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(b)
+        if not np.array_equal(finite, np.isfinite(a)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+            return False
+        if not finite.any():
+            return True
+        scale = np.abs(b[finite]).max()
+        allowed = TOLERANCE_ULP * np.finfo(b.dtype).eps * scale + np.finfo(b.dtype).smallest_subnormal
+        return bool((np.abs(a[finite] - b[finite]) <= allowed).all())
+
+
+def _worst(a: np.ndarray, b: np.ndarray) -> str:
+    """The element that is off most, in words."""
+    with np.errstate(all="ignore"):
+        if a.dtype.kind == "b":
+            distance = (a != b).astype(float)
+        else:
+            distance = np.abs(np.asarray(a - b, float))
+            distance[np.isnan(distance) & ~(np.isnan(a) & np.isnan(b))] = np.inf
+        distance = np.where(np.isnan(distance), 0.0, distance)
+    place = tuple(int(i) for i in np.unravel_index(np.argmax(distance), a.shape))
+    where = f" at {list(place)}" if place else ""
+    return f"{a[place]!r} instead of {b[place]!r}{where}; {np.count_nonzero(distance)} of {a.size} values differ"
