@@ -117,7 +117,8 @@ def callable_of(backend: str | Backend) -> Backend:
 def resolve(backend: str | Backend) -> tuple[str, Backend]:
     """Name and callable of what the user gave."""
     if callable(backend):
-        return getattr(backend, "__name__", type(backend).__name__), backend
+        name = getattr(backend, "__name__", None)
+        return name if isinstance(name, str) else type(backend).__name__, backend
     if not isinstance(backend, str):
         raise TypeError(f"a backend is a name or a callable, not {type(backend).__name__}")
     if make := _with_settings.get(backend.partition(":")[0]):

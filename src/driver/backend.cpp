@@ -204,7 +204,7 @@ Error backend_failure(const CompileContext& ctx) {
 // inputs meanwhile is unknown, so graphs that write are left alone.
 Result<PyRef> make_foreign(const GraphSource& source, PyRef callable) {
   const bool reruns = source.foreign_reruns && !source.graph.mutates_inputs();
-  PyRef graph = make_compiled_graph(std::move(callable), source.graph.name,
+  PyRef graph = make_compiled_graph(std::move(callable), source.graph.name, source.graph.outputs.size(),
                                     reruns ? RunAgain::kFrame : RunAgain::kGraph);
   if (!graph) return Error::python("backend");
   return graph;
