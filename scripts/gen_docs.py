@@ -100,8 +100,11 @@ def guards(core) -> str:
     return (
         "# Guards\n\nWhat makes a compiled entry valid, as Python text, what a failure says, and what stops the recompile (records often say it\nmore precisely, with the name of the argument).\n\n"
         + table(
-            ["kind", "check", "failure", "action"],
-            [(f"`{name}`", f"`{check}`", sentence, action) for name, check, sentence, action in core.guard_table()],
+            ["kind", "check", "in a guard function", "failure", "action"],
+            [
+                (f"`{name}`", f"`{check}`", f"`{python}`", sentence, action)
+                for name, check, sentence, action, python in core.guard_table()
+            ],
         )
     )
 

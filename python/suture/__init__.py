@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from suture import _core, _replay  # noqa: F401
 from suture._api import compile, disable, graph_break, mark_dynamic, mark_static, reset
 from suture._config import config
-from suture._errors import GraphBreak, InternalError
+from suture._errors import BackendCompilerFailed, GraphBreak, InternalError
 
 if TYPE_CHECKING:
     from suture import backends, cache, testing
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from suture._core import Graph
     from suture._dump import dump
     from suture._explain import Explanation, explain
+    from suture._guards import guard_functions
     from suture._logs import set_logs
 
 __version__: str = _core.version
 
 __all__ = [
+    "BackendCompilerFailed",
     "Explanation",
     "Graph",
     "GraphBreak",
@@ -46,6 +48,7 @@ __all__ = [
     "dump",
     "explain",
     "graph_break",
+    "guard_functions",
     "list_backends",
     "mark_dynamic",
     "mark_static",
@@ -63,6 +66,7 @@ _LAZY = {
     "cache": None,
     "dump": "suture._dump",
     "explain": "suture._explain",
+    "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
     "register_backend": "suture._backends",
     "set_logs": "suture._logs",

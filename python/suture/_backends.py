@@ -84,6 +84,16 @@ def list_backends() -> list[str]:
     return sorted({"native", *_registered, *_with_settings, *(point.name for point in _entry_points())})
 
 
+_BUILT_IN = tuple(_registered)
+
+
+def is_installed(name: str, backend: Backend) -> bool:
+    """Whether `name` means this backend in every process, without the program that is running now."""
+    if _registered.get(name) is not backend:
+        return False
+    return name in _BUILT_IN or any(point.name == name and point.load() is backend for point in _entry_points())
+
+
 class BackendInfo(NamedTuple):
     """A line of `describe_backends`."""
 

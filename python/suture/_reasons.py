@@ -83,7 +83,7 @@ def hint_pages() -> list[dict[str, Any]]:
 def _other_pages() -> list[dict[str, Any]]:
     pages: list[dict[str, Any]] = [
         {"kind": "guard", "name": name, "check": check, "failure": failure, "action": action}
-        for name, check, failure, action in _core.guard_table()
+        for name, check, failure, action, _ in _core.guard_table()
     ]
     pages += [
         {"kind": "fusion reason", "name": name, "sentence": text, "advice": advice}

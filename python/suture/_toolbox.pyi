@@ -98,6 +98,44 @@ def where(tables: Sequence[LineTable], query: str) -> tuple[str, str, bool]:
     """(JSON, text, whether something matches) for NAME:LINE. ValueError for a query of another form, a name that no table
     has (with the nearest) and a line beyond the kernels of the file."""
 
+# --- reduce -------------------------------------------------------------------------------------------------------------
+
+class Reducer:
+    """A search for the simplest choice that still fails (src/toolbox/reduce). A choice is a number per element, 0: as it is.
+
+    while not reducer.done:
+        for candidate, choice, what in reducer.next_batch(workers):
+            reducer.report(candidate, verdict)
+    """
+
+    @staticmethod
+    def operations(
+        nodes: Sequence[tuple[bool, bool, Sequence[int], Sequence[int]]], outputs: Sequence[int], budget: int
+    ) -> Reducer:
+        """Nodes in program order: (is an op, a number can stand for it, operands, indices of operands that can stand for it).
+        Levels: 1 cut (readers read the recorded value), 2 a number, 3 + k its operand k; behind the nodes, per output, 1: not
+        returned any more."""
+
+    @staticmethod
+    def lattice(levels: Sequence[int], budget: int) -> Reducer:
+        """Elements with so many simpler forms each; 1 is the simplest."""
+    done: bool
+    out_of_budget: bool
+    best: list[int]
+    calls: int  # counted answers
+    bound: int  # of the counted answers that are still needed
+    def steps(self, first: int = 0) -> list[tuple[str, str, bool]]:
+        """Answers from the `first` on: (question in words, verdict, counted)."""
+
+    def next_batch(self, count: int = 1) -> list[tuple[int, list[int], str]]: ...
+    def report(self, candidate: int, verdict: str, counted: bool = True) -> None:
+        """Verdicts: same, pass, other, infra. ValueError for a candidate that is not waiting."""
+
+    def withdraw(self, candidate: int) -> None: ...
+    def checkpoint(self) -> str: ...
+    def resume(self, text: str) -> None:
+        """ValueError when the checkpoint is of another search."""
+
 # --- clinic -------------------------------------------------------------------------------------------------------------
 
 def clinic_json(lines: Sequence[str], statuses: str, facts: str, source_line: SourceLine | None) -> str:

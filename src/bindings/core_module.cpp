@@ -171,7 +171,8 @@ void bind_callables(nb::module_& module) {
              nb::arg("dynamic") = nb::none(), nb::arg("backend") = "native",
              nb::arg("backend_callable") = nb::none(), nb::arg("numerics") = "exact",
              nb::arg("options") = nb::none());
-  module.def("is_compiled", [](nb::handle object) { return is_jit_callable(object.ptr()); });
+  module.def(
+      "is_compiled", [](nb::handle object) { return is_jit_callable(object.ptr()); }, nb::arg("obj").none());
   module.def("wrapped", [](nb::handle object) {
     if (!is_jit_callable(object.ptr()))
       throw nb::type_error("expected a function compiled by suture.compile");
@@ -243,6 +244,8 @@ void bind_toolchain(nb::module_& module) {
         compiler().hooks.graph_recorder = recorder.is_none() ? PyRef() : PyRef::borrow(recorder.ptr());
       },
       nb::arg("recorder").none());
+  module.def("watch_failures",
+             [](nb::object hook) { compiler().hooks.graph_watch = PyRef::borrow(hook.ptr()); });
   module.def("plugin_path", &plugin_path);
   module.attr("internal_error_prefix") = text(std::string(Compiler::kInternalErrorPrefix));
   module.def("cache_directory", [] { return compiler().cache_directory(); });
@@ -295,7 +298,9 @@ NB_MODULE(_core, module) {
   bind_callables(module);
   bind_events(module);
   bind_status(module);
+  bind_guards(module);
   bind_tables(module);
   bind_graph(module);
+  bind_records(module);
   bind_toolchain(module);
 }

@@ -30,9 +30,11 @@ T value_or_raise(Result<T> result) {
 // suture.compile(options={...}), checked. ValueError.
 std::vector<std::pair<std::string, std::string>> overridden_options(const nb::object& options);
 
-void bind_graph(nb::module_& module);   // class Graph
-void bind_status(nb::module_& module);  // status, explain_records
-void bind_tables(nb::module_& module);  // option, event, break, guard, op tables
+void bind_graph(nb::module_& module);    // class Graph
+void bind_records(nb::module_& module);  // write-ahead records
+void bind_status(nb::module_& module);   // status, explain_records
+void bind_guards(nb::module_& module);   // guard_functions, failing_guard
+void bind_tables(nb::module_& module);   // option, event, break, guard, op tables
 
 const char* kind_name(OpKind kind);  // "Elementwise"
 
@@ -40,6 +42,9 @@ Result<PyRef> make_graph_object(const Graph& graph, PyRef forward,
                                 std::vector<NativeGraph::InputBinding> bindings);
 const ShapeEnv* relied_on(PyView graph_object);  // null: nothing was compiled from it
 Result<PyRef> make_interpreter(const Graph& lowered, std::vector<NativeGraph::InputBinding> bindings);
+
+// Of a compiled function; TypeError for anything else.
+CodeCache& checked_cache_of(nb::handle object);
 
 inline nb::str text(const std::string& s) {
   return nb::steal<nb::str>(

@@ -13,12 +13,13 @@
 #include "trace/event.h"
 
 namespace suture {
-namespace {
 
 CodeCache& checked_cache_of(nb::handle object) {
   if (!is_jit_callable(object.ptr())) throw nb::type_error("expected a function compiled by suture.compile");
   return cache_of(object.ptr());
 }
+
+namespace {
 
 std::string string_field(const Event& event, std::string_view name) {
   const EventValue* value = event.find(name);

@@ -106,9 +106,9 @@ nb::list break_table() {
 
 nb::list guard_table() {
   nb::list table;
-#define SUTURE_GUARD(id, name, check, subject, expected, actual, action, ...) \
-  table.append(                                                               \
-      nb::make_tuple(name, check, GuardFailure{subject, expected, actual, action}.sentence(), action));
+#define SUTURE_GUARD(id, name, check, python, subject, expected, actual, action, ...)                  \
+  table.append(nb::make_tuple(name, check, GuardFailure{subject, expected, actual, action}.sentence(), \
+                              action, python));
 #include "guard/guards.def"
   return table;
 }

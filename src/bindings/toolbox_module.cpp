@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/escaped_text.h"
+#include "bindings/toolbox_module.h"
 #include "toolbox/dump/dump_files.h"
 #include "toolbox/dump/dump_writer.h"
 #include "toolbox/toolbox.h"
@@ -236,4 +237,5 @@ NB_MODULE(_toolbox, module) {
   suture::toolbox::bind_dump(module);
   suture::toolbox::bind_reports(module);
   suture::toolbox::bind_where(module);
+  suture::toolbox::bind_reduce(module);
 }

@@ -33,7 +33,6 @@ constexpr int kErrorFieldCount = 4;
 constexpr const char* kErrorFieldNames[kErrorFieldCount] = {"divide", "over", "under", "invalid"};
 constexpr const char* kErrorModeNames[] = {"ignore", "warn", "raise", "call", "print", "log"};
 constexpr int kEverythingWatched = 2 | 2 << 3 | 2 << 6 | 2 << 9;  // raise for all: nothing is missed
-constexpr Py_ssize_t kMaxOverlapWork = 100000;
 
 // Python-level objects; never released, as NumPy itself never is.
 struct Imports {

@@ -55,7 +55,8 @@ PyRef copy_array(PyView array);                     // same values and memory or
 bool copy_into(PyView destination, PyView source);  // destination[...] = source; false with an exception set
 void* array_data(PyView array) noexcept;
 bool may_share_memory(PyView a, PyView b) noexcept;  // bounds test, as np.may_share_memory
-// np.shares_memory; true also when the question is too hard to answer quickly.
+// np.shares_memory; true also when the question is too hard to answer quickly: above this max_work.
+inline constexpr int64_t kMaxOverlapWork = 100000;
 bool shares_memory_exact(PyView a, PyView b) noexcept;
 std::string dtype_text(PyView array);  // str(array.dtype), for messages
 // np.geterr() packed: kErrorFieldBits bits for each of divide, over, under, invalid, lowest first; used as

@@ -41,8 +41,8 @@ bool counted_in_another(std::vector<Event>& events, const Event& event) {
   };
   for (Event& known : events) {
     if (known.id != EventId::kReplay || !same(known, "graph") || !same(known, "conditions")) continue;
-    for (auto& [name, value] : known.fields)
-      if (name == "count") ++std::get<int64_t>(value);
+    for (auto& [field, value] : known.fields)
+      if (field == "count") ++std::get<int64_t>(value);
     return true;
   }
   return false;
@@ -100,6 +100,27 @@ std::vector<Event> Compiler::family_events(int frame_id) const {
   std::stable_sort(events.begin(), events.end(),
                    [](const Event& a, const Event& b) { return a.time < b.time; });
   return events;
+}
+
+namespace {
+
+void collect_frames(const FrameRecord& record, std::vector<int>& out) {
+  out.push_back(record.id);
+  for (const auto& child : record.children) collect_frames(*child, out);
+}
+
+}  // namespace
+
+std::vector<PyRef> Compiler::family_callables(PyView callable) const {
+  std::vector<int> frames;
+  if (auto root = record(cache_of(callable).frame_id())) collect_frames(*root, frames);
+  std::vector<PyRef> found;
+  for (const PyRef& weak : live_callables_)
+    if (PyView live = weak_target(weak.get());
+        live && std::ranges::find(frames, cache_of(live).frame_id()) != frames.end())
+      found.push_back(PyRef::borrow(live));
+  std::ranges::sort(found, {}, [](const PyRef& live) { return cache_of(live.get()).frame_id(); });
+  return found;
 }
 
 Result<PyRef> Compiler::compile(PyView function, FrameOptions frame_options) {

@@ -328,7 +328,7 @@ Advice code_action(const Failing& failing) {
 Advice advice_about(const Failing& failing) {
   using Refine = Advice (*)(const Failing&);
   static constexpr Refine kRefine[] = {
-#define SUTURE_GUARD(id, name, check, subject, expected, actual, action, refine) &refine,
+#define SUTURE_GUARD(id, name, check, python, subject, expected, actual, action, refine) &refine,
 #include "guard/guards.def"
   };
   return kRefine[static_cast<size_t>(failing.guard.kind)](failing);

@@ -22,7 +22,7 @@ enum class GuardKind : uint8_t {
 
 struct GuardKindInfo {
   GuardKind kind;
-  std::string_view name, check, subject, expected, actual, action;
+  std::string_view name, check, python, subject, expected, actual, action;
 };
 const GuardKindInfo& info(GuardKind kind);
 

@@ -11,6 +11,16 @@
 
 namespace suture {
 
+std::string object_text(PyView object) {
+  if (object == nullptr) return "<collected>";
+  std::string text = short_repr(object);
+  PyView code = is_python_function(object) ? function_code(object) : object;
+  if (!PyCode_Check(code)) return text;
+  auto view = code_view(code);
+  if (!view.ok() || text.back() != '>') return text;
+  return fmt::format("{}, {}:{}>", text.substr(0, text.size() - 1), view->filename, view->first_line);
+}
+
 namespace {
 
 constexpr const char* kMissing = "<missing>";
@@ -22,17 +32,6 @@ std::string replace_all(std::string text, std::string_view what, const std::stri
 }
 
 std::string type_of(PyView value) { return type_name(reinterpret_cast<PyObject*>(Py_TYPE(value))); }
-
-// Functions and code objects say where they were written: two lambdas print alike.
-std::string object_text(PyView object) {
-  if (object == nullptr) return "<collected>";
-  std::string text = short_repr(object);
-  PyView code = is_python_function(object) ? function_code(object) : object;
-  if (!PyCode_Check(code)) return text;
-  auto view = code_view(code);
-  if (!view.ok() || text.back() != '>') return text;
-  return fmt::format("{}, {}:{}>", text.substr(0, text.size() - 1), view->filename, view->first_line);
-}
 
 // As the right side of a Python comparison.
 std::string range_text(const Guard& guard, const ShapeEnv& env) {
@@ -191,8 +190,8 @@ std::string fill(std::string_view pattern, const Guard& guard, const GuardSet& s
 }
 
 constexpr GuardKindInfo kKinds[] = {
-#define SUTURE_GUARD(id, name, check, subject, expected, actual, action, ...) \
-  {GuardKind::id, name, check, subject, expected, actual, action},
+#define SUTURE_GUARD(id, name, check, python, subject, expected, actual, action, ...) \
+  {GuardKind::id, name, check, python, subject, expected, actual, action},
 #include "guard/guards.def"
 };
 

@@ -18,6 +18,8 @@ struct GuardFailure {
   // "array 'x' size mismatch at index 0. expected 32, actual 48"
   std::string sentence() const { return subject + ". expected " + expected + ", actual " + actual; }
 };
+// Functions and code objects say where they were written: two lambdas print alike. Null: a collected object.
+std::string object_text(PyView object);
 // A constant that has another type now: True is 1 and members of an IntEnum are ints, but they are other constants.
 bool is_of_other_type(const Guard& guard, PyView value) noexcept;
 

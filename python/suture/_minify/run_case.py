@@ -159,6 +159,17 @@ def is_exact(case: Case) -> bool:
     return case.numerics == "exact" and not any(node["op"] in _inexact_ops() for node in case.graph.nodes)
 
 
+def compare(case: Case, results: tuple[Any, ...], inputs: list[Any]) -> Outcome | None:
+    """How a call on the case's inputs differs from NumPy's: `results`, and `inputs` as the call left them. None: it does not, or
+    NumPy itself raises."""
+    wanted = _called(case.graph.forward(), case.objects())
+    if wanted.error is not None:
+        return None
+    got = _Call()
+    got.results, got.inputs, got.warnings = results, inputs, wanted.warnings
+    return _difference(got, wanted, is_exact(case), 1)
+
+
 def _difference(got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome | None:
     if len(got.results) != len(wanted.results):
         message = f"{len(got.results)} results instead of {len(wanted.results)}"

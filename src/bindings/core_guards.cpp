@@ -1,0 +1,92 @@
+// guard_functions, failing_guard: the guards of compiled entries as printed Python, and as the tree answers.
+#include <nanobind/stl/optional.h>
+
+#include "bindings/core_module.h"
+#include "capture/source_text.h"
+#include "cpython/call_binding.h"
+#include "cpython/discard_error.h"
+#include "cpython/jit_callable.h"
+#include "guard/guard_python.h"
+
+namespace suture {
+namespace {
+
+nb::dict guard_function_row(const FrameRecord& frame, PyView callable, const CacheEntry& entry) {
+  PyView function = jit_callable_function(callable);
+  const CompileId id{frame.id, entry.number, 0};
+  const GuardFunction printed = print_guard_function(
+      entry.guards, function,
+      {entry.number, id.str(), [](const UserSpan& where) { return source_line(where); }});
+  nb::list objects;
+  for (const PyRef& object : printed.objects) objects.append(nb::borrow<nb::object>(object.get()));
+  nb::dict row;
+  row["compile_id"] = text(id.str());
+  row["name"] = text(printed.name);
+  row["text"] = text(printed.text);
+  row["objects"] = objects;
+  row["compiled"] = nb::borrow<nb::object>(callable);
+  row["function"] = nb::borrow<nb::object>(function);
+  return row;
+}
+
+void add_guard_functions(PyView callable, nb::list& rows) {
+  const CodeCache& cache = cache_of(callable);
+  auto record = compiler().record(cache.frame_id());
+  if (!record) return;
+  for (const auto& entry : cache.entries()) rows.append(guard_function_row(*record, callable, *entry));
+}
+
+nb::list guard_functions(nb::handle object) {
+  checked_cache_of(object);
+  nb::list rows;
+  for (const PyRef& callable : compiler().family_callables(object.ptr()))
+    add_guard_functions(callable.get(), rows);
+  return rows;
+}
+
+nb::tuple bound_arguments(nb::handle object, const nb::tuple& arguments, const nb::dict& keywords) {
+  checked_cache_of(object);
+  PyView function = jit_callable_function(object.ptr());
+  std::vector<PyObject*> values(
+      reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item,
+      reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item + arguments.size());
+  nb::list names;
+  for (auto [name, value] : keywords) {
+    names.append(name);
+    values.push_back(value.ptr());
+  }
+  BoundArguments bound;
+  const nb::tuple keyword_names(names);
+  if (!bound.bind(function, ParameterLayout::of(function), values.data(),
+                  static_cast<Py_ssize_t>(arguments.size()),
+                  keywords.size() ? keyword_names.ptr() : nullptr)) {
+    discard_error();
+    throw nb::type_error("the arguments do not fit the parameters of the function");
+  }
+  nb::list out;
+  for (PyObject* value : bound.values()) out.append(nb::borrow<nb::object>(value));
+  return nb::tuple(out);
+}
+
+std::optional<int> failing_guard(nb::handle object, int number, const nb::tuple& bound) {
+  const CodeCache& cache = checked_cache_of(object);
+  const auto* items = reinterpret_cast<PyTupleObject*>(bound.ptr())->ob_item;
+  const FrameInput input{jit_callable_function(object.ptr()), {items, bound.size()}};
+  for (const auto& entry : cache.entries()) {
+    if (entry->number != number) continue;
+    GuardScratch scratch;
+    const int guard = entry->guards.evaluate(input, scratch);
+    return guard < 0 ? std::nullopt : std::optional(guard);
+  }
+  throw nb::value_error("the function has no entry of that number");
+}
+
+}  // namespace
+
+void bind_guards(nb::module_& module) {
+  module.def("guard_functions", &guard_functions, nb::arg("obj"));
+  module.def("bound_arguments", &bound_arguments, nb::arg("obj"), nb::arg("args"), nb::arg("kwargs"));
+  module.def("failing_guard", &failing_guard, nb::arg("obj"), nb::arg("entry"), nb::arg("bound"));
+}
+
+}  // namespace suture

@@ -1,0 +1,138 @@
+#include "toolbox/reduce/reducer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <set>
+#include <sstream>
+
+#include "base/hash.h"
+
+namespace suture::toolbox::reduce {
+
+namespace {
+
+constexpr std::string_view kHeader = "suture reduction 1";
+constexpr size_t kMostFutures = 64;  // looked at per batch
+const char* const kNames[] = {"same", "pass", "other", "infra"};
+
+uint64_t hash_of(const Choice& choice) {
+  uint64_t hash = choice.size();
+  for (int level : choice) hash = hash_combine(hash, static_cast<uint64_t>(level));
+  return hash;
+}
+
+// A search as it would be after answers that are not known yet.
+struct Future {
+  double chance;
+  size_t order;  // ties are looked at in the order they were found
+  std::shared_ptr<Search> search;
+  bool operator<(const Future& other) const {
+    return chance != other.chance ? chance < other.chance : order > other.order;
+  }
+};
+
+}  // namespace
+
+const char* name(Verdict verdict) { return kNames[static_cast<size_t>(verdict)]; }
+
+Reducer::Reducer(std::unique_ptr<Search> search, int64_t budget)
+    : search_(std::move(search)), budget_(budget) {}
+
+bool Reducer::done() const { return search_->done() || calls_ >= budget_; }
+
+void Reducer::answer(const Known& known) {
+  const bool first = used_.emplace(search_->question(), true).second;
+  const bool counted = known.counted && first;
+  steps_.push_back({search_->what(), known.verdict, counted});
+  calls_ += counted;
+  search_->answer(known.verdict);
+}
+
+void Reducer::advance() {
+  while (!done()) {
+    const auto found = known_.find(search_->question());
+    if (found == known_.end()) return;
+    answer(found->second);
+  }
+}
+
+std::vector<Reducer::Candidate> Reducer::next_batch(int count) {
+  std::vector<Candidate> batch;
+  if (done()) return batch;
+  std::set<Choice> pending;
+  for (const auto& [id, choice] : asked_) pending.insert(choice);
+  std::priority_queue<Future> futures;
+  size_t made = 0;
+  const auto add = [&](std::shared_ptr<Search> search, double chance) {
+    // What is known already is answered on the way.
+    for (auto found = known_.end(); !search->done(); search->answer(found->second.verdict)) {
+      found = known_.find(search->question());
+      if (found == known_.end()) break;
+    }
+    if (!search->done() && made < kMostFutures) futures.push({chance, made++, std::move(search)});
+  };
+  add(search_->clone(), 1);
+  while (!futures.empty() && static_cast<int>(batch.size()) < count) {
+    const Future next = futures.top();
+    futures.pop();
+    const Search& search = *next.search;
+    if (pending.insert(search.question()).second) {
+      batch.push_back({next_id_++, search.question(), search.what()});
+      asked_.emplace(batch.back().id, batch.back().choice);
+    }
+    for (const Verdict verdict : {Verdict::kPass, Verdict::kSame}) {
+      std::shared_ptr<Search> after = search.clone();
+      after->answer(verdict);
+      add(std::move(after),
+          next.chance * (verdict == Verdict::kSame ? search.chance() : 1 - search.chance()));
+    }
+  }
+  return batch;
+}
+
+Status Reducer::report(int id, Verdict verdict, bool counted) {
+  const auto found = asked_.find(id);
+  if (found == asked_.end())
+    return Error::unsupported("reduce", fmt::format("candidate {} is not waiting for a verdict", id));
+  known_.emplace(found->second, Known{verdict, counted});
+  asked_.erase(found);
+  advance();
+  return ok_status();
+}
+
+void Reducer::withdraw(int id) { asked_.erase(id); }
+
+int64_t Reducer::bound() const { return done() ? 0 : std::min(search_->bound(), budget_ - calls_); }
+
+std::string Reducer::checkpoint() const {
+  std::string text = std::string(kHeader) + "\n";
+  for (const auto& step : steps_) {
+    text += fmt::format("{} {} {}\n", name(step.verdict), step.counted ? "asked" : "known", step.what);
+  }
+  return text + fmt::format("best {:016x}\n", hash_of(best()));
+}
+
+Status Reducer::resume(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  const Error other = Error::unsupported("reduce", "the checkpoint is of another search");
+  if (!std::getline(lines, line) || line != kHeader)
+    return Error::unsupported("reduce", "this is no checkpoint of a reduction");
+  while (std::getline(lines, line) && !line.starts_with("best ")) {
+    std::istringstream words(line);
+    std::string verdict, how, what;
+    words >> verdict >> how;
+    std::getline(words >> std::ws, what);
+    const auto known = std::ranges::find(kNames, verdict);
+    if (known == std::end(kNames) || search_->done() || search_->what() != what) return other;
+    const Known answered{static_cast<Verdict>(known - std::begin(kNames)), how == "asked"};
+    known_.emplace(search_->question(), answered);
+    answer(answered);
+  }
+  if (line != fmt::format("best {:016x}", hash_of(best()))) return other;
+  return ok_status();
+}
+
+}  // namespace suture::toolbox::reduce

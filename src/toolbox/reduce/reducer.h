@@ -1,0 +1,78 @@
+// Reducer: runs a search against an oracle that works elsewhere, perhaps on several candidates at a time.
+//
+//   while (!reducer.done())
+//     for (candidate : reducer.next_batch(workers)) reducer.report(candidate.id, verdict of candidate);
+//
+// The search itself advances serially: only the answer to its current question moves it. With more than one worker the batch
+// holds the current question and those that would follow for likely answers; their verdicts wait in the cache until the search
+// asks, or are never used. So the result and the serial answers are the same for any number of workers.
+//
+// A checkpoint is the list of serial answers; resuming replays them. Questions that were asked before are answered from the
+// cache and cost nothing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "toolbox/reduce/search.h"
+
+namespace suture::toolbox::reduce {
+
+class Reducer {
+ public:
+  struct Candidate {
+    int id = 0;
+    Choice choice;
+    std::string what;
+  };
+  struct Step {  // a serial answer
+    std::string what;
+    Verdict verdict = Verdict::kPass;
+    bool counted = true;  // the oracle was asked
+  };
+
+  // `budget`: counted answers after which the search ends where it is.
+  Reducer(std::unique_ptr<Search> search, int64_t budget);
+
+  bool done() const;
+  bool out_of_budget() const { return calls_ >= budget_ && !search_->done(); }
+  // Up to `count` candidates whose verdicts are wanted, most urgent first; none twice unless its verdict was taken back. Empty
+  // when done, or while everything worth asking is being judged.
+  std::vector<Candidate> next_batch(int count);
+  // `counted`: the oracle was asked; false for what was known or could not be built. kUnsupported: no such candidate.
+  Status report(int id, Verdict verdict, bool counted = true);
+  // A candidate that will not be judged after all.
+  void withdraw(int id);
+
+  const Choice& best() const { return search_->best(); }
+  int64_t calls() const { return calls_; }
+  int64_t bound() const;  // counted answers that are still needed, at most
+  const std::vector<Step>& steps() const { return steps_; }
+
+  std::string checkpoint() const;
+  // Continues where the reducer that wrote `text` was. kUnsupported when it was another search.
+  Status resume(const std::string& text);
+
+ private:
+  struct Known {
+    Verdict verdict;
+    bool counted;
+  };
+  void advance();
+  void answer(const Known& known);
+
+  std::unique_ptr<Search> search_;
+  int64_t budget_, calls_ = 0;
+  int next_id_ = 1;
+  std::map<Choice, Known> known_;
+  std::map<Choice, bool> used_;  // answers that were given to the search
+  std::map<int, Choice> asked_;  // candidates without a verdict
+  std::vector<Step> steps_;
+};
+
+const char* name(Verdict verdict);
+
+}  // namespace suture::toolbox::reduce
