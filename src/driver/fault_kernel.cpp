@@ -29,7 +29,7 @@ std::string_view clock_statement() {
 }
 
 std::string act(const FaultText& fault) {
-  constexpr std::string_view kIsFloat = "T(0.5) != T(0)";
+  constexpr std::string_view kIsFloat = "T(0.5) != T(0) && T(2) != T(1)";  // and no bool
   const std::string off = fmt::format(
       "if constexpr ({}) return x + T({}) * (x > 1 ? x : x < -1 ? -x : T(1)); else return T(x ^ 1); ",
       kIsFloat, fault.error);

@@ -168,10 +168,24 @@ def test_check_backend_finds_nothing_wrong_with_the_shipped_ones():
     for backend in ("eager", "lowered_eager", "explain:print=none", backends.native):
         with suture.config.patch(check_backend=True):
             compiled = suture.compile(stores, backend=backend, dynamic=True)
-        with suture.testing.frames_compiled() as frames:
+        with suture.testing.frames_compiled(expected=1):
             for rows in (3, 5):
                 x, y = (np.linspace(0.0, 1.0, 4 * rows).reshape(rows, 4) for _ in range(2))
                 for ours, theirs in zip(compiled(x, 2.0), stores(y, 2.0), strict=True):
                     np.testing.assert_array_equal(ours, theirs)
-        assert "f" not in frames.functions and "stores" in frames.functions
         assert not compiled.status()["skipped"]
+
+
+# --- the command line -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["run", "check", "explain"])
+def test_verbs_that_run_a_program_take_the_backend(verb, run_python, tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import numpy as np, suture\nf = suture.compile(lambda x: np.sqrt(x) + 1)\nprint(f(np.ones(2)))\n"
+    )
+    done = run_python("-m", "suture", verb, "--backend", "faulty:op=add,kind=wrong_value,error=1", "program.py")
+    assert done.stdout == "[4. 4.]\n", done.stderr
+    wrong = run_python("-m", "suture", verb, "--backend", "faulty:op=ad", "program.py")
+    assert wrong.returncode == 2
+    assert wrong.stderr == f"suture {verb}: backend 'faulty:op=ad': no op is named 'ad'; did you mean 'add'?\n"

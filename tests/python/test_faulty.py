@@ -86,6 +86,12 @@ def test_the_name_is_listed_and_belongs_to_the_package():
             suture.register_backend(name, _backends.eager)
 
 
+def test_the_name_says_everything_another_process_needs():
+    name, made = _backends.resolve("faulty:op=add")
+    assert _backends.is_installed(name, made)
+    assert not _backends.is_installed("eager", made)
+
+
 def test_a_wrong_text_in_the_environment_is_a_warning(run_python):
     program = "import suture, numpy as np\nprint(suture.compile(lambda x: x + 1)(np.ones(2)))"
     done = run_python("-c", program, SUTURE_BACKEND="faulty:op=ad")
