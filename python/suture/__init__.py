@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from suture import backends, cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
+    from suture._debug import prepare_debug
     from suture._dump import dump
     from suture._explain import Explanation, explain
     from suture._guards import guard_functions
     from suture._logs import set_logs
+    from suture._minify.api import minify
 
 __version__: str = _core.version
 
@@ -52,6 +54,8 @@ __all__ = [
     "list_backends",
     "mark_dynamic",
     "mark_static",
+    "minify",
+    "prepare_debug",
     "register_backend",
     "reset",
     "set_logs",
@@ -68,6 +72,8 @@ _LAZY = {
     "explain": "suture._explain",
     "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
+    "minify": "suture._minify.api",
+    "prepare_debug": "suture._debug",
     "register_backend": "suture._backends",
     "set_logs": "suture._logs",
     "testing": None,

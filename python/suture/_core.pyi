@@ -127,6 +127,9 @@ def assembly_records(obj: JitCallable) -> list[str]:
 def guard_records(obj: JitCallable) -> list[str]:
     """Events guard_costs of the entries that are there now, made for this call."""
 
+def live_compiled() -> list[JitCallable]:
+    """What suture.compile has returned and is still there, oldest first."""
+
 class GuardFunctionRow(TypedDict):
     compile_id: str
     name: str  # __guard_0_for_f
@@ -137,6 +140,9 @@ class GuardFunctionRow(TypedDict):
 
 def guard_functions(obj: JitCallable) -> list[GuardFunctionRow]:
     """Of each entry of the function and of the functions that it made, printed from the records that guard it."""
+
+def guard_code_records(obj: JitCallable) -> list[str]:
+    """Events guard_code of the entries that are there now, made for this call."""
 
 def bound_arguments(obj: JitCallable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """As the guards see them: positional, keyword-only, the *args tuple, the **kwargs dict. TypeError when they do not fit."""

@@ -85,8 +85,8 @@ nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, c
 
 // --- events ------------------------------------------------------------------------------------------------
 uint64_t event_mask(const nb::object& names) {
-  // A disassembly may load LLVM: it is made for those who name it.
-  if (names.is_none()) return ~(uint64_t{1} << static_cast<int>(EventId::kKernelAssembly));
+  // A disassembly may load LLVM, and printed guards are long: they are made for those who name them.
+  if (names.is_none()) return ~(event_bit(EventId::kKernelAssembly) | event_bit(EventId::kGuardCode));
   uint64_t mask = 0;
   for (nb::handle name : names) {
     const std::string wanted = nb::cast<std::string>(name);

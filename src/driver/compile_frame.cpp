@@ -170,7 +170,8 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
   GuardScratch scratch;
   std::vector<double> sample;
   if (entry->guards.measure(input, scratch, sample)) entry->guard_costs.add_sample(sample);
-  report_guards(ctx, *entry);
+  report_guards(ctx, *entry, input.function);
+  report_code(ctx, compiler, input, entry->transformed.get());
   return CompileOutcome{std::move(entry), std::nullopt};
 }
 

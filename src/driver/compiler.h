@@ -75,6 +75,8 @@ class Compiler {
   std::vector<Event> family_events(int frame_id) const;
   // A compiled callable and the live ones that it made, in the order of their frames.
   std::vector<PyRef> family_callables(PyView callable) const;
+  // Those that the program made, in the order of their frames.
+  std::vector<PyRef> program_callables() const;
   // Emits what `make` makes when a listener wants one of `kinds`, and remembers how to make it for family_events: nobody
   // pays for texts that nobody reads. `make` owns what it needs.
   void report_unwritten(const CompileId& id, std::initializer_list<EventId> kinds, MakeEvents make);
@@ -102,6 +104,7 @@ class Compiler {
   std::shared_ptr<CallWatch> call_watch;  // null: nobody watches
 
  private:
+  std::vector<PyRef> callables_where(const std::function<bool(int frame)>& wanted) const;
   Result<PyRef> make_callable(PyView function, std::shared_ptr<FrameRecord> record);
   void remember(const Event& event);
   void announce_reset(PyView callable);

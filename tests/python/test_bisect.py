@@ -10,7 +10,7 @@ import pytest
 from test_accuracy import case_of
 
 from suture._minify import bisect as module
-from suture._minify import child
+from suture._minify import child, repro_file
 from suture._minify.bisect import Bisection, bisect, bisect_program, bisect_slow
 from suture._minify.bisect_text import text_of, to_json
 from suture._minify.case import Case
@@ -23,7 +23,7 @@ PASS, WRONG = Outcome("pass"), Outcome("wrong_value", "compare", message="3 inst
 class Pretender:
     """A compiler of 12 changes and 20 fusions in which `fails(settings)` says what goes wrong. Settings are complete."""
 
-    backend = "native"
+    backend, seconds = "native", 30.0
     changes = [f"fold_casts: cast_{i} is x" for i in range(1, 13)]
     fusions = [f"mul_{i} into add_{i}" for i in range(1, 21)]
 
@@ -154,6 +154,15 @@ def test_a_failure_that_comes_and_goes_gets_more_runs(seed):
         assert "comes and goes" in text_of(found)
 
 
+def test_hangs_are_not_waited_for_longer_than_needed():
+    hang = Outcome("hang", "run")
+    pretender = Pretender(lambda s: hang if native(s) and s["fusion_limit"] >= 11 else PASS)
+    search = module._Search(pretender, lambda label: None)
+    assert search.result().number == 11 and search.subject.seconds == module.LEAST_WAIT
+    keys = [json.dumps(settings, sort_keys=True) for settings in pretender.ran]
+    assert len(keys) <= len(set(keys)) + module.CONFIRMING + 1
+
+
 def test_every_variant_is_run_once():
     pretender = Pretender(lambda s: native(s) and s["fusion_limit"] >= 11)
     module._Search(pretender, lambda label: None).result()
@@ -271,6 +280,9 @@ def test_the_command_tells_what_bisect_finds(run_python, tmp_path, write_program
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
     assert found["stage"].startswith("backend faulty") and found["op"].startswith("maximum")
+    repro = repro_file.write(repro_file.ReproFile(Case.load(path), ["x", "y"]), tmp_path, "repro")
+    done = run_python("-m", "suture", "bisect", "--json", str(repro))
+    assert done.returncode == 1 and json.loads(done.stdout)["op"] == found["op"], done.stderr
     done = run_python("-m", "suture", "bisect", str(path.parent))
     assert done.returncode == 1 and "CULPRIT    backend faulty" in done.stderr and done.stdout == ""
     assert run_python("-m", "suture", "bisect", "nothing.py").returncode == 2

@@ -129,7 +129,7 @@ def test_a_repaired_backend_does_not_reproduce(program: Path, run_python: Run, t
     path.write_text(path.read_text().replace("WHAT = 'maximum'", "WHAT = 'minimum'"))
     done = run_python("minifier_launcher.py", "run")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "NOT REPRODUCED: it compiles, and its results are NumPy's"
+    assert done.stdout.splitlines()[-1] == "NOT REPRODUCED: it compiles"
 
 
 def test_another_failure_does_not_reproduce(program: Path, run_python: Run, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_without_suture_the_file_says_that_it_cannot_run(program: Path, run_pyth
     run_python(str(program), WHAT="maximum", SUTURE_REPRO_AFTER="capture")
     done = run_python("-I", "minifier_launcher.py", PYTHONPATH="")
     installed = run_python("-I", "-c", "import suture").returncode == 0
-    assert installed or (done.returncode == 77 and done.stdout.startswith("CANNOT RUN HERE: No module named"))
+    assert installed or (done.returncode == 77 and done.stdout.startswith("CANNOT RUN HERE: "))
 
 
 def test_level_1_writes_the_whole_graph_and_runs_it_before_it_says_so(

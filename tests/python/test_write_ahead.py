@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from suture import _core
-from suture._minify import alone, record
+from suture._minify import record
+from suture._minify.oracle import Oracle
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """\
@@ -135,7 +136,8 @@ def test_the_case_fails_as_the_process_did(start: Callable[..., Any], cache: Pat
     exec("def make():\n" + "\n".join(f"    {line}" for line in code.split("\n")), namespace)
     _backends.register_backend("backend", namespace["make"]())
     try:
-        outcome = alone.observe(repro.case, 60)
+        with Oracle(repro.case) as oracle:
+            (outcome,) = oracle.outcomes([repro.case])
     finally:
         _backends._registered.pop("backend")
     assert (outcome.kind, outcome.stage, outcome.signal) == ("segfault", "run", signal.SIGSEGV)

@@ -33,6 +33,11 @@ class _NoSource(Exception):
     """Says why the source of a backend cannot be written down."""
 
 
+def name_for(name: str, code: str) -> str:
+    """The name under which a file makes its backend known: a function may be called as a built-in one is."""
+    return f"{name}_of_the_program" if code and _backends.is_reserved(name) else name
+
+
 def code_for(name: str, backend: Callable[..., Any] | None) -> str:
     """ "" when the name is enough."""
     if backend is None or _backends.is_installed(name, backend):

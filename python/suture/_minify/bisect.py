@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,7 @@ CONFIRMING = 3  # runs of the failing settings: all must fail, or the failure co
 MISSED = 0.01  # chance to take a failure that comes and goes for a pass
 MOST_RUNS = 40  # of one variant
 FEW = 64  # values that are all tried where the search has no ground
+LEAST_WAIT = 5.0  # seconds
 CHECKS = 12  # other values that are tried after a binary search
 
 _PLAIN = {"fusion": False, "loop_order": False, "kernel_opt": "O0"}
@@ -81,7 +83,9 @@ class Bisection:
     stage        what makes it; "" when no variant passes, or when nothing could be told
     number       of the change or the decision, from 1; 0: the stage is not made of such
     name         of it
+    lines        user lines of the nodes that the name speaks of: "mul at script.py:5"
     op, place    op that the failure needs, and its user line, "" when not found
+    kernel       that computes it in the failing variant
     failing, passing: settings of the two variants of the answer; they differ in one
     ladder, probes: what was run
     monotone     False: other numbers do not agree with a single place
@@ -95,8 +99,10 @@ class Bisection:
     stage: str = ""
     number: int = 0
     name: str = ""
+    lines: list[str] = field(default_factory=list)
     op: str = ""
     place: str = ""
+    kernel: str = ""
     failing: dict[str, Any] = field(default_factory=dict)
     passing: dict[str, Any] | None = None
     ladder: list[Row] = field(default_factory=list)
@@ -139,6 +145,7 @@ class _Search:
         self.found = Bisection()
         self._known: dict[str, Probe] = {}
         self._repeats = 1
+        self._culprit_op = ""
 
     # --- running variants ---
 
@@ -232,6 +239,9 @@ class _Search:
             if outcome.failed and first is None:
                 first = outcome
                 self.subject.signature = Signature.of(outcome)
+                if outcome.kind == "hang" and not isinstance(self.subject, SlowSubject):
+                    runs = number  # waiting is dear; the answer is confirmed at the end
+                    self._wait_less()
             failed += bool(first and self.subject.signature and self.subject.signature.judge(outcome) is Verdict.SAME)
             if number == CONFIRMING and 0 < failed < number:
                 runs = 4 * CONFIRMING  # for a better estimate
@@ -243,6 +253,13 @@ class _Search:
         self._known[FULL.key] = Probe(Verdict.SAME, _text_of(first), first)
         self.found.failing = FULL.settings
         return True
+
+    def _wait_less(self) -> None:
+        """A run is a hang when it takes ten times as long as compiling it, and LEAST_WAIT at least."""
+        start = time.monotonic()
+        self.subject.texts(FULL)
+        compiling = time.monotonic() - start
+        self.subject.seconds = min(self.subject.seconds, max(LEAST_WAIT, 10 * compiling))
 
     def _ladder(self) -> tuple[str, Variant, Variant] | None:
         """(stage, the rung that passes, the one that fails)"""
@@ -307,8 +324,16 @@ class _Search:
         number = self._first_failing(base, option, len(names))
         self._check(base, option, number, len(names))
         self.found.number, self.found.name = number, names[number - 1]
+        self.found.lines = self._lines(names[number - 1].partition(": ")[2] or names[number - 1])
         self.found.failing = base.limited(option, number).settings
         self.found.passing = base.limited(option, number - 1).settings
+
+    def _lines(self, name: str) -> list[str]:
+        if not isinstance(self.subject, CaseSubject):
+            return []
+        nodes = {node["name"]: node for node in self.subject.case.graph.nodes}
+        spoken = [nodes[word] for word in name.split() if word in nodes]
+        return [f"{node['name']} at {node['file']}:{node['line']}" for node in spoken]
 
     def _verdict_at(self, base: Variant, option: str, number: int) -> bool:
         variant = base.limited(option, number)
@@ -362,13 +387,15 @@ class _Search:
             middle = (low + high) // 2
             low, high = (low, middle) if fails(middle) else (middle, high)
         node = ops[high - 1]
+        self._culprit_op = node["name"]
         self.found.op = f"{node['name']} = {node['op']} ({node['target']})"
         self.found.place = f"{node['file']}:{node['line']}"
 
     def _compare(self) -> None:
+        failing = self.subject.texts(_variant(self.found.failing))
+        self.found.kernel = failing.kernels.get(self._culprit_op, "")
         if self.found.passing is None:
             return
-        failing = self.subject.texts(_variant(self.found.failing))
         passing = self.subject.texts(_variant(self.found.passing))
         parts = {"graph": "graph", "schedule": "schedule", "C++": "cpp"}
         self.found.diffs = {

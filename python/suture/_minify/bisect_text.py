@@ -32,8 +32,10 @@ def text_of(found: Bisection) -> str:
     lines = [f"failure    {found.signature}"]
     lines += _rows("stages", found.ladder) + _rows("search", found.probes)
     lines += ["", f"CULPRIT    {_culprit(found)}"]
+    lines += [f"line       {line}" for line in found.lines]
     if found.op:
-        lines.append(f"op         {found.op} at {found.place}")
+        kernel = f" in kernel {found.kernel}" if found.kernel else ""
+        lines.append(f"op         {found.op} at {found.place}{kernel}")
     lines.append(f"failing    {settings_text(found.failing)}")
     if found.passing is not None:
         lines.append(f"passing    {settings_text(found.passing)}")

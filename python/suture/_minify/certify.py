@@ -61,9 +61,8 @@ def _import_path() -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join(part for part in (root, known) if part)}
 
 
-def sentence(path: Path) -> str:
-    """For the user, about a file that was just written."""
-    certificate = certify(path)
+def in_words(certificate: Certificate) -> str:
+    """For the user, about the file that was run."""
     if certificate.reproduced:
         return "It fails the same way in a new process."
     if certificate.exit_code == NOT_REPRODUCED:

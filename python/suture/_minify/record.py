@@ -102,11 +102,12 @@ def repro_of(record: Record) -> ReproFile:
     symbols = facts["call"]["symbols"]
     inputs += [Input("int", "int64", symbols[name]) for name in names[len(inputs) :]]
     place = facts.get("backend_function")
+    code = backend_code.code_at(case["backend"], place) if place else ""
     return ReproFile(
-        bare.with_(inputs=tuple(inputs)),
+        bare.with_(inputs=tuple(inputs), backend=backend_code.name_for(bare.backend, code)),
         names,
         origin=launcher.origin_of(case, facts["ops"]),
-        backend_code=backend_code.code_at(case["backend"], place) if place else "",
+        backend_code=code,
         title=f"process {record.pid} ended while {record.doing}",
         generated=[row["name"] for row in facts["call"]["inputs"] if "low" in row],
     )

@@ -181,7 +181,7 @@ def text_of(repro: ReproFile, rows: list[data.Row], path: Path) -> str:
         _IMPORTS,
         f"FORMAT = {FORMAT}",
         f"GRAPH = {_long_literal(case.graph_text)}",
-        "# The graph under NumPy.\n" + _function_only(case.graph.code) + "\n",
+        "# The graph under NumPy.\n" + function_only(case.graph.code) + "\n",
         "INPUTS = [\n" + "".join(f"    {_row_text(row)},\n" for row in rows) + "]",
         f"BACKEND = {case.backend!r}\nNUMERICS = {case.numerics!r}\nOPTIONS = {_literal(dict(case.options))}",
         f"CALLS = {case.calls!r}\nCHECK = {case.check!r}",
@@ -201,13 +201,13 @@ try:
     import numpy as np
 
     from suture.repro import main
-except ImportError as missing:
+except Exception as missing:
     print(f"CANNOT RUN HERE: {missing}")
     raise SystemExit(77) from None
 """
 
 
-def _function_only(forward: str) -> str:
+def function_only(forward: str) -> str:
     """Graph.code begins with its import."""
     return "def forward" + forward.partition("def forward")[2].rstrip()
 
@@ -232,7 +232,7 @@ def _docstring(repro: ReproFile, path: Path) -> str:
         "",
         f"A graph of {where} and the inputs it had there.",
         "",
-        *(f"    python {name} {mode:<17} {what}" for mode, what in modes),
+        *(f"    python {name} {mode:<16}  {what}" for mode, what in modes),
         "",
         f"Written by suture {suture.__version__}, numpy {np.__version__}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}.",

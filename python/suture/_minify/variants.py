@@ -62,6 +62,7 @@ class Texts:
 
     changes   of optional passes: "fold_casts: cast_1 is x"; the n-th entry has the number n
     fusions   "mul into add", by number
+    kernels   of every node: the kernel that computes it
     """
 
     graph: str = ""
@@ -70,7 +71,7 @@ class Texts:
     cpp: str = ""
     changes: list[str] = field(default_factory=list)
     fusions: list[str] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)  # user lines of the fusions
+    kernels: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Subject(Protocol):
 
     signature: Signature | None
     backend: str
+    seconds: float  # longest run of one variant
 
     def run(self, variant: Variant) -> Outcome: ...
     def texts(self, variant: Variant) -> Texts: ...
@@ -272,8 +274,18 @@ def texts_of(records: Sequence[Mapping[str, Any]]) -> Texts:
         elif record["event"] == "fusion_decision" and fields["fused"]:
             texts.fusions.append(f"{fields['producer']} into {fields['consumer']}")
         elif record["event"] == "kernel_source":
-            texts.cpp = fields["code"]
+            texts.cpp, texts.kernels = fields["code"], kernels_of(fields["lines"])
     return texts
+
+
+def kernels_of(lines: str) -> dict[str, str]:
+    """The kernel that computes each node, from the line table of the event kernel_source."""
+    table = json.loads(lines or "{}")
+    kernels: dict[str, str] = {}
+    for row in table.get("lines", ()):
+        if row["kind"] != "read":
+            kernels.setdefault(table["nodes"][row["node"]]["name"], table["kernels"][row["kernel"]]["name"])
+    return kernels
 
 
 def plain_graph(text: str) -> str:

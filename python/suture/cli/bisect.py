@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class Command:
     example = (
         "examples:\n  suture bisect crash.py 1000          a program that fails when it is compiled, and its arguments\n"
-        "  suture bisect case/                  a saved case\n"
-        "  suture bisect case/ --slow 2         a case that takes more than twice NumPy's time"
+        "  suture bisect repro.py               a repro file (nothing in it is run), or a saved case\n"
+        "  suture bisect --slow 2 repro.py      its graph takes more than twice NumPy's time"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="a program, or case.json or its directory")
+        parser.add_argument("file", metavar="FILE", help="a program, a repro file, or case.json or its directory")
         parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
         parser.add_argument("--json", action="store_true", help="print the answer as JSON on stdout")
         parser.add_argument(
@@ -65,17 +65,28 @@ def _bisect(arguments: argparse.Namespace, progress: Progress) -> Bisection:
     if not path.exists():
         raise OSError(f"there is no {path}")
     limit: dict[str, float] = {"seconds": arguments.seconds} if arguments.seconds else {}
-    if path.is_dir() or path.suffix == ".json":
-        return _of_case(_load(path), arguments, progress, limit)
+    case = _case_of(path)
+    if case is not None:
+        return _of_case(case, arguments, progress, limit)
     if arguments.slow:
         raise ValueError("--slow is for cases: of a program, it is not known what NumPy's time is")
     return bisect.bisect_program([str(path), *arguments.arguments], progress=progress, **limit)
 
 
-def _load(path: Path) -> Case:
+def _case_of(path: Path) -> Case | None:
+    """Of a saved case or a repro file, of which nothing is run; None for a program."""
+    from suture._minify import repro_file
     from suture._minify.case import Case
 
-    return Case.load(path)
+    if path.is_dir() or path.suffix == ".json":
+        return Case.load(path)
+    try:
+        repro = repro_file.load(path)
+    except repro_file.NotARepro:
+        return None
+    if repro.backend_code:
+        raise ValueError(f"the backend is a function in {path}; run it yourself: python {path} bisect")
+    return repro.case
 
 
 def _of_case(case: Case, arguments: argparse.Namespace, progress: Progress, limit: dict[str, float]) -> Bisection:

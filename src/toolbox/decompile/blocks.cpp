@@ -32,6 +32,11 @@ class BlockFinder {
  private:
   int following(int index) const { return index < 0 ? -1 : code_.skip_empty(index); }
 
+  // Where control goes on when __exit__ swallowed the exception; -1: nowhere
+  int suppressed(const Region& region) const {
+    return region.suppressing < 0 ? -1 : code_.at(region.suppressing).next;
+  }
+
   // Instructions that something other than the single instruction before them leads to.
   void find_leaders() {
     const auto count = static_cast<size_t>(code_.size());
@@ -58,7 +63,7 @@ class BlockFinder {
       if (has_own_block(it.op)) leader_[static_cast<size_t>(at)] = true;
       for (int region = regions_.region_of(at); region >= 0; region = regions_.at(region).parent) {
         reach(following(regions_.at(region).handler), true);
-        reach(following(regions_.at(region).suppressed), true);
+        reach(following(suppressed(regions_.at(region))), true);
       }
     }
   }
@@ -91,7 +96,7 @@ class BlockFinder {
       const Region& region = regions_.at(block.entered_region);
       SUTURE_TRY(body, block_for(block.entered_region, block.place));
       block.first = body;
-      const int other = region.kind == RegionKind::kWith ? region.suppressed : region.handler;
+      const int other = region.kind == RegionKind::kWith ? suppressed(region) : region.handler;
       if (other >= 0) {
         SUTURE_TRY(handler, block_for(region.parent, other));
         block.second = handler;

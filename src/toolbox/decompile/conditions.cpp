@@ -164,8 +164,18 @@ bool ConditionFolder::both_arrive(int node) {
   return true;
 }
 
+// The second comparison of `a < b < c` waits for the first one, which takes it in.
+bool ConditionFolder::continues_comparison(int node) const {
+  const Node& it = graph_.at(node);
+  const Compare* second = as<Compare>(it.test->expr);
+  if (!second || it.in.size() != 1) return false;
+  const Node& before = graph_.at(it.in.front().first);
+  const Compare* first = before.end == End::kBranch && is_pure(it) ? as<Compare>(before.test->expr) : nullptr;
+  return first && first->comparators.back() == second->left;
+}
+
 bool ConditionFolder::step(int node) {
-  if (graph_.at(node).dead || graph_.at(node).end != End::kBranch) return false;
+  if (graph_.at(node).dead || graph_.at(node).end != End::kBranch || continues_comparison(node)) return false;
   return both_arrive(node) || take_in_one(node, false) || take_in_one(node, true) || take_in_both(node);
 }
 

@@ -44,6 +44,7 @@ class ConditionFolder {
   bool can_take_in(int branch, int other) const;
   Arrival arrive(int from, bool no_edge) const;
   bool same_arrival(int a, bool a_no, int b, bool b_no) const;
+  bool continues_comparison(int node) const;
   bool step(int node);
   bool both_arrive(int node);
   bool take_in_one(int node, bool no_side);

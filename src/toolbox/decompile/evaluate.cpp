@@ -62,13 +62,19 @@ bool Evaluator::enter_block(int block) {
       return true;
     }
   }
+  begin_node(block, block);
+  node.is_header = blocks_.is_header[static_cast<size_t>(block)];
+  return true;
+}
+
+void Evaluator::begin_node(int index, int block) {
+  node_ = index;
+  Node& node = graph_.at(index);
   node.entry = stack_;
   node.place = blocks_.at(block).place;
   node.sequence = next_sequence_++;
   node.line = code_.at(node.place).line;
-  node.is_header = blocks_.is_header[static_cast<size_t>(block)];
   node.context = context_for(stack_, blocks_.at(block).region);
-  return true;
 }
 
 bool Evaluator::can_continue(int block, const Node& before) const {
@@ -269,6 +275,13 @@ size_t Evaluator::base() const {
   for (size_t i = stack_.size(); i > 0; --i)
     if (stack_[i - 1]->kind >= ValueKind::kIterator || stack_[i - 1]->kind == ValueKind::kException) return i;
   return 0;
+}
+
+// No value of a statement is left: only variables that an inlined comprehension hides, which are stored back last.
+bool Evaluator::at_base() const {
+  for (size_t i = base(); i < stack_.size(); ++i)
+    if (stack_[i]->kind != ValueKind::kSaved) return false;
+  return true;
 }
 
 const suture::Constant* Evaluator::constant_of(const Expression* expr) const {

@@ -41,6 +41,7 @@ class Evaluator {
   void run_block(int block);
   bool enter_block(int block);  // merges the stacks; false: nothing leads here
   void run_instructions(const Block& block);
+  void begin_node(int node, int block);
   void run_entry_block(int block);
   int split_node(const LiftedInstruction& at, int region);
   void finish(End end, int yes, int no = -1);
@@ -52,7 +53,8 @@ class Evaluator {
   bool failed() const { return !error_.empty(); }
 
   // ---- merging ways to a value (evaluate_merge.cpp)
-  bool merge_stacks(int block);
+  bool merge_stacks(int block);  // false: the block has been dealt with
+  void run_separately(int block);
 
   // ---- instructions
   void execute(const LiftedInstruction& it);
@@ -81,6 +83,7 @@ class Evaluator {
   syntax::Expression* as_expression(Value* value);
   syntax::Expressions operands(int count);  // in the order they were pushed
   bool on_stack(const Value* value) const;
+  bool at_base() const;
   size_t base() const;  // values of the statement under way lie at and above it
   template <class Node, class... Fields>
   Node* make(Fields&&... fields) {
@@ -93,6 +96,7 @@ class Evaluator {
   syntax::Expression* name_expr(std::string id) { return make<syntax::Name>(std::move(id)); }
 
   // ---- parts of instructions
+  syntax::Expression* unfolded_format(syntax::Expression* left, syntax::Expression* right);
   void load_super();
   void slice(bool store);
   void extend_display(int depth, Value* added);

@@ -86,12 +86,31 @@ bool Evaluator::execute_operator(const LiftedInstruction& it) {
       if (!op || it.arg >= 2 * kInPlace) fail(fmt::format("operator {} does not exist", it.arg));
       Expression* right = operand();
       Expression* left = operand();
+      if (op == Operator::Mod && it.arg < kInPlace) left = unfolded_format(left, right);
       push_expr(make<BinOp>(left, op.value_or(Operator::Add), right));
       stack_.back()->in_place = it.arg >= kInPlace;
       return true;
     }
     default: return false;
   }
+}
+
+// The compiler turns `'%s' % (x,)` into an f-string. Where it has not, the format was an f-string without fields.
+Expression* Evaluator::unfolded_format(Expression* left, Expression* right) {
+  const suture::Constant* format = constant_of(left);
+  if (!format || !format->is(suture::Constant::Kind::kStr) || !as<Tuple>(right)) return left;
+  size_t fields = 0;
+  for (size_t i = 0; i < format->text.size(); ++i) {
+    if (format->text[i] != '%') continue;
+    i = format->text.find_first_not_of("-0123456789.", i + 1);
+    if (i == std::string::npos) return left;
+    const char kind = format->text[i];
+    if (kind == '%') continue;
+    if (kind != 's' && kind != 'r' && kind != 'a') return left;
+    ++fields;
+  }
+  if (fields != as<Tuple>(right)->elts.size()) return left;
+  return make<JoinedStr>(Expressions{left});
 }
 
 bool Evaluator::execute_attribute(const LiftedInstruction& it) {

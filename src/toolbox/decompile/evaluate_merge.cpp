@@ -52,12 +52,33 @@ bool Evaluator::merge_stacks(int block) {
     }
   }
   ConditionFolder folder(graph_, builder_.tree, result_.values);
-  if (different.size() != 1 || !folder.fold_value(block, different.front())) {
-    fail("ways that meet here bring different values, and no conditional expression makes them");
-    return false;
+  if (different.size() == 1 && folder.fold_value(block, different.front())) {
+    stack_ = stack_of(graph_, node.in.front());
+    return true;
   }
-  stack_ = stack_of(graph_, node.in.front());
-  return true;
+  if (it.first < 0 && it.second < 0 && !it.instructions.empty())
+    run_separately(block);
+  else
+    fail("ways that meet here bring different values, and no conditional expression makes them");
+  return false;
+}
+
+// The end of several ways, once for each: the compiler uses one place in the source for what it repeats.
+void Evaluator::run_separately(int block) {
+  const auto ways = graph_.at(block).in;
+  graph_.at(block).in.clear();
+  graph_.at(block).dead = true;
+  for (const auto& way : ways) {
+    const int fresh = graph_.size();
+    graph_.nodes.emplace_back();
+    Edge& edge = way.second ? graph_.at(way.first).no : graph_.at(way.first).yes;
+    edge.to = fresh;
+    graph_.at(fresh).in = {way};
+    stack_ = edge.stack;
+    begin_node(fresh, block);
+    run_instructions(blocks_.at(block));
+    if (failed()) return;
+  }
 }
 
 }  // namespace suture::toolbox

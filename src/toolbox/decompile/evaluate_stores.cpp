@@ -95,7 +95,7 @@ void Evaluator::assign(Value* value, Expression* target) {
     return;
   }
   stores_.emplace_back(value, target);
-  if (stack_.size() == base()) flush_stores();
+  if (at_base()) flush_stores();
 }
 
 void Evaluator::assign_part(Value* value, Expression* target) {
@@ -187,7 +187,7 @@ void Evaluator::flush_stores() {
 
 void Evaluator::augment(Value* value, Expression* target) {
   const BinOp* operation = as<BinOp>(value->expr);
-  if (stack_.size() != base()) return fail("an augmented assignment inside a statement");
+  if (!at_base()) return fail("an augmented assignment inside a statement");
   emit(make<AugAssign>(operation->left->kind == ExpressionKind::Name ? target : operation->left,
                        operation->op, operation->right));
 }

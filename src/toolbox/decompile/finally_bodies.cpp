@@ -92,7 +92,8 @@ class CopyComparison {
   // [SWAP 2] POP_TOP [SWAP 2] POP_EXCEPT: a body that returns, breaks or continues drops the exception.
   bool leaves(int a) const {
     const int pop = behind_swap(a);
-    return op(pop) == Op::PopTop && op(behind_swap(after(pop))) == Op::PopExcept;
+    return op(pop) == Op::PopTop && code_.at(pop).handler == cleanup_ &&
+           op(behind_swap(after(pop))) == Op::PopExcept;
   }
   bool compare_behind_leaving(int a, int b) {
     const bool has_value = op(a) == Op::Swap;

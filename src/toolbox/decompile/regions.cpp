@@ -20,8 +20,10 @@ class RegionFinder {
     for (int i = 0; i < code_.size(); ++i) {
       SUTURE_TRY(region, innermost(i));
       result_.of[static_cast<size_t>(i)] = region;
-      if (region >= 0 && result_.all[static_cast<size_t>(region)].first < 0)
-        result_.all[static_cast<size_t>(region)].first = i;
+      for (int around = region; around >= 0; around = result_.at(around).parent) {
+        int& first = result_.all[static_cast<size_t>(around)].first;
+        if (first < 0) first = i;
+      }
     }
     return std::move(result_);
   }
@@ -63,8 +65,8 @@ class RegionFinder {
                   : kind == HandlerKind::kExceptStar ? RegionKind::kExceptStar
                                                      : RegionKind::kExcept;
     if (kind == HandlerKind::kWith) {
-      SUTURE_TRY(suppressed, behind_suppression(covered.handler));
-      region.suppressed = suppressed;
+      SUTURE_TRY(suppressing, last_of_suppression(covered.handler));
+      region.suppressing = suppressing;
     }
     result_.all.push_back(region);
     region_of_handler_[covered.handler] = index;
@@ -101,7 +103,7 @@ class RegionFinder {
   }
 
   // WITH_EXCEPT_START [await] POP_JUMP_IF_TRUE s; RERAISE; s: POP_TOP; POP_EXCEPT; POP_TOP; POP_TOP
-  Result<int> behind_suppression(int handler) const {
+  Result<int> last_of_suppression(int handler) const {
     int at = after(after(code_.skip_empty(handler)));
     if (op(at) == Op::Await) at = after(at);
     const auto wrong = [&] {
@@ -111,12 +113,13 @@ class RegionFinder {
     };
     if (op(at) != Op::JumpIf) return wrong();
     at = code_.skip_empty(code_.at(at).target);
+    int last = at;
     for (const Op expected : {Op::PopTop, Op::PopExcept, Op::PopTop, Op::PopTop}) {
       if (op(at) != expected) return wrong();
-      at = code_.at(at).next;
-      if (expected != Op::PopTop || op(at) == Op::Nop || op(at) == Op::Jump) at = code_.skip_empty(at);
+      last = at;
+      at = code_.skip_empty(code_.at(at).next);
     }
-    return at;
+    return last;
   }
 
   static constexpr int kMaxNesting = 200;

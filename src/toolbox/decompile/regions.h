@@ -26,8 +26,8 @@ struct Region {
   int parent = -1;  // region around it
   int first = -1;   // the covered instruction with the smallest index
   int level = 0;    // number of regions around it
-  // kWith: where control goes on when __exit__ swallowed the exception; -1: nowhere
-  int suppressed = -1;
+  // kWith: the last instruction that runs when __exit__ swallowed the exception
+  int suppressing = -1;
 };
 
 struct Regions {

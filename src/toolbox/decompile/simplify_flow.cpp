@@ -4,6 +4,9 @@
 //   - branches that decide together become one test;
 //   - the compiler tests a while loop before the loop and again at its end: both become one test at the head;
 //   - nodes that do nothing are passed.
+#include <algorithm>
+#include <map>
+
 #include "toolbox/decompile/conditions.h"
 #include "toolbox/decompile/expressions.h"
 #include "toolbox/decompile/structure_statements.h"
@@ -20,15 +23,21 @@ class Simplifier {
   void run() {
     pass_empty_nodes();
     merge_implicit_returns();
+    merge_handler_ends();
     folder_.fold_branches([this](const Node& a, const Node& b) { return decide_together(a, b); });
     merge_loop_tests();
     pass_empty_nodes();
   }
 
  private:
+  // Does nothing, and computes no value for what follows.
   bool is_empty(const Node& node) const {
-    return node.end == End::kGoto && node.has_no_statements() && node.clause_name.empty() && !node.dead &&
-           node.yes.to >= 0;
+    if (node.end != End::kGoto || !node.has_no_statements() || !node.clause_name.empty() || node.dead ||
+        node.yes.to < 0)
+      return false;
+    return std::all_of(node.yes.stack.begin(), node.yes.stack.end(), [&](const Value* value) {
+      return std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
+    });
   }
 
   void redirect(int from, bool no_edge, int to) {
@@ -106,25 +115,42 @@ class Simplifier {
     }
   }
 
-  bool leads_to_loop(const Node& node) const {
-    for (const int to : {node.yes.to, node.no.to})
-      if (to >= 0 && graph_.at(to).in.size() > 1 && same_test_leads_to(node, to)) return true;
-    return false;
-  }
-  // Does another branch with the same test lead there, too?
-  bool same_test_leads_to(const Node& node, int to) const {
-    for (const auto& [from, no_edge] : graph_.at(to).in) {
-      const Node& other = graph_.at(from);
-      if (&other != &node && other.end == End::kBranch && same_expression(other.test->expr, node.test->expr))
-        return true;
+  // A finally body with several ends in its handler has one.
+  void merge_handler_ends() {
+    std::map<const Context*, int> kept;
+    for (int i = 0; i < graph_.size(); ++i) {
+      const Node& node = graph_.at(i);
+      if (node.dead || node.end != End::kReraise || !node.statements.empty()) continue;
+      const auto [known, fresh] = kept.try_emplace(node.context, i);
+      if (fresh || graph_.entry == i) continue;
+      const auto in = node.in;
+      for (const auto& [from, no_edge] : in) redirect(from, no_edge, known->second);
+      graph_.at(i).dead = true;
     }
-    return false;
   }
 
-  // Would the source have both in one test? The test of a loop belongs to the loop alone.
+  // Another branch with the same test that leads to the same place: the other copy of a loop's test.
+  const Node* copy_of(const Node& node) const {
+    for (const int to : {node.yes.to, node.no.to}) {
+      if (to < 0 || graph_.at(to).in.size() < 2) continue;
+      for (const auto& [from, no_edge] : graph_.at(to).in) {
+        const Node& other = graph_.at(from);
+        if (&other != &node && other.end == End::kBranch &&
+            same_expression(other.test->expr, node.test->expr))
+          return &other;
+      }
+    }
+    return nullptr;
+  }
+
+  // Would the source have both in one test? The test of a loop belongs to the loop, and its copy has the same parts.
   bool decide_together(const Node& a, const Node& b) const {
     if (b.line > 0 && a.line > 0 && b.line < a.line) return false;
-    return !leads_to_loop(b);
+    const Node* copy = copy_of(b);
+    if (!copy) return true;
+    if (copy->in.size() != 1) return false;
+    const Node& before = graph_.at(copy->in.front().first);
+    return before.end == End::kBranch && same_expression(before.test->expr, a.test->expr);
   }
 
   void merge_loop_tests() {

@@ -75,8 +75,10 @@ std::set<int> Structurer::ways_out(int header, bool tested, int exhausted, const
     const int at = work.back();
     work.pop_back();
     if (!seen.insert(at).second) continue;
+    // What is inside of a statement of the loop (a handler, the rest of another loop) belongs to it.
+    const bool deeper = !context->inside(graph_.at(at).context) && flow_.dominates(header, at);
     const bool named = at == frame.follow || is_jump_target(at, frame) || at == exhausted;
-    if (named || graph_.at(at).place > last || !flow_.dominates(header, at)) {
+    if (!deeper && (named || graph_.at(at).place > last || !flow_.dominates(header, at))) {
       result.insert(at);
       continue;
     }

@@ -28,6 +28,11 @@ int Structurer::pick_exit(const Context* context, const Frame& frame) const {
   return -1;
 }
 
+bool Structurer::is_handler_end(int node) const {
+  const Node& it = graph_.at(node);
+  return !it.dead && it.end == End::kReraise && it.statements.empty() && flow_.reached(node);
+}
+
 void Structurer::emit_try(int node, const Frame& frame, Statements& out, int& next) {
   const Region& region = regions_.at(graph_.at(node).region);
   if (region.kind == RegionKind::kFinally)
@@ -46,6 +51,8 @@ void Structurer::emit_finally(int node, const Frame& frame, Statements& out, int
   inside.follow = pick_exit(region, frame);
   after.context = handler;
   after.follow = -1;
+  for (int i = 0; i < graph_.size(); ++i)
+    if (is_handler_end(i) && graph_.at(i).context == handler) after.follow = i;
   Statements body, last;
   emit(it.yes.to, inside, body);
   emit(it.no.to, after, last);

@@ -123,8 +123,14 @@ bool Structurer::emit_node(int node, const Frame& frame, Statements& out, int& n
   switch (it.end) {
     case End::kGoto: next = it.yes.to; return false;
     case End::kReturn: out.push_back(make<Return>(it.test->expr)); return false;
-    case End::kReraise:
     case End::kRaise:
+      if (const syntax::Raise* raise = assertion(node)) {  // `assert False` has no test left
+        const auto* called = as<syntax::Call>(raise->exc);
+        out.back() = make<Assert>(make<syntax::Constant>(suture::Constant::boolean(false)),
+                                  called ? called->args.front() : nullptr);
+      }
+      return false;
+    case End::kReraise:
     case End::kStop: return false;
     case End::kBranch: return emit_branch(node, frame, out, next);
     case End::kTry: emit_try(node, frame, out, next); return false;
@@ -146,8 +152,8 @@ int Structurer::pick_merge(int node, const Frame& frame) const {
 
 const syntax::Raise* Structurer::assertion(int node) const {
   const Node& it = graph_.at(node);
-  if (it.end != End::kRaise || it.statements.size() != 1) return nullptr;
-  const auto* raise = as<syntax::Raise>(it.statements.front());
+  if (it.end != End::kRaise || it.statements.empty()) return nullptr;
+  const auto* raise = as<syntax::Raise>(it.statements.back());
   if (!raise || raise->cause) return nullptr;
   const auto* called = as<syntax::Call>(raise->exc);
   const Expression* error =
@@ -160,7 +166,7 @@ bool Structurer::emit_assert(int node, Statements& out, int& next) {
   for (const bool raises_when_true : {false, true}) {
     const int raising = raises_when_true ? it.yes.to : it.no.to;
     const syntax::Raise* raise = assertion(raising);
-    if (!raise) continue;
+    if (!raise || graph_.at(raising).statements.size() != 1) continue;
     Expression* test = raises_when_true ? make_not(builder_.tree, it.test->expr) : it.test->expr;
     if (!test) continue;
     const auto* called = as<syntax::Call>(raise->exc);

@@ -52,6 +52,7 @@ class Structurer {
   int pick_exit(const Context* context, const Frame& frame) const;
 
   const Context* inner(const Node& node, Context::Kind kind, int id) const;
+  bool is_handler_end(int node) const;
   bool is_short_return(int node) const;
   bool can_return_early(int node) const;
   bool is_jump_target(int node, const Frame& frame) const {
