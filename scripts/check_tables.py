@@ -132,7 +132,7 @@ def options() -> list[str]:
     for name, kind, scope, domain in domains:
         if kind not in ("bool", "int", "str") or scope not in ("function", "process", "output"):
             problems.append(f"src/driver/options.def: {name}: {kind}, {scope}")
-        if kind == "int" and not re.fullmatch(r"-?\d+\.\.", domain):
+        if kind == "int" and not re.fullmatch(r"-?\d+\.\.\d*", domain):
             problems.append(f"src/driver/options.def: {name}: an int has a least value")
     return problems + undocumented("driver/options.def", names, "config.md")
 

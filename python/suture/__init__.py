@@ -21,20 +21,23 @@ from typing import TYPE_CHECKING, Any
 from suture import _core, _replay  # noqa: F401
 from suture._api import compile, disable, graph_break, mark_dynamic, mark_static, reset
 from suture._config import config
-from suture._errors import GraphBreak, InternalError
+from suture._errors import BackendCompilerFailed, GraphBreak, InternalError
 
 if TYPE_CHECKING:
     from suture import cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
+    from suture._debug import prepare_debug
     from suture._dump import dump
     from suture._explain import Explanation, explain
     from suture._guards import guard_functions
     from suture._logs import set_logs
+    from suture._minify.api import minify
 
 __version__: str = _core.version
 
 __all__ = [
+    "BackendCompilerFailed",
     "Explanation",
     "Graph",
     "GraphBreak",
@@ -50,6 +53,8 @@ __all__ = [
     "list_backends",
     "mark_dynamic",
     "mark_static",
+    "minify",
+    "prepare_debug",
     "register_backend",
     "reset",
     "set_logs",
@@ -65,6 +70,8 @@ _LAZY = {
     "explain": "suture._explain",
     "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
+    "minify": "suture._minify.api",
+    "prepare_debug": "suture._debug",
     "register_backend": "suture._backends",
     "set_logs": "suture._logs",
     "testing": None,

@@ -72,6 +72,23 @@ def list_backends() -> list[str]:
     return sorted({"native", *_registered, *_with_settings, *(point.name for point in _entry_points())})
 
 
+_BUILT_IN = tuple(_registered)
+
+
+def is_reserved(name: str) -> bool:
+    """Whether nothing can be registered under that name."""
+    return name == "native" or name.partition(":")[0] in _with_settings
+
+
+def is_installed(name: str, backend: Backend) -> bool:
+    """Whether `name` means this backend in every process, without the program that is running now."""
+    if is_reserved(name):
+        return type(backend).__module__.startswith("suture.")
+    if _registered.get(name) is not backend:
+        return False
+    return name in _BUILT_IN or any(point.name == name and point.load() is backend for point in _entry_points())
+
+
 def resolve(backend: str | Backend) -> tuple[str, Backend]:
     """Name and callable of what the user gave."""
     if callable(backend):

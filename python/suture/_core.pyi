@@ -126,6 +126,9 @@ def assembly_records(obj: JitCallable) -> list[str]:
 def guard_records(obj: JitCallable) -> list[str]:
     """Events guard_costs of the entries that are there now, made for this call."""
 
+def live_compiled() -> list[JitCallable]:
+    """What suture.compile has returned and is still there, oldest first."""
+
 class GuardFunctionRow(TypedDict):
     compile_id: str
     name: str  # __guard_0_for_f
@@ -136,6 +139,9 @@ class GuardFunctionRow(TypedDict):
 
 def guard_functions(obj: JitCallable) -> list[GuardFunctionRow]:
     """Of each entry of the function and of the functions that it made, printed from the records that guard it."""
+
+def guard_code_records(obj: JitCallable) -> list[str]:
+    """Events guard_code of the entries that are there now, made for this call."""
 
 def bound_arguments(obj: JitCallable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """As the guards see them: positional, keyword-only, the *args tuple, the **kwargs dict. TypeError when they do not fit."""
@@ -316,6 +322,33 @@ def compile_graph(
     """Compiles a graph on the path that captured graphs take; `inputs` are the examples that other backends get. What a backend
     raises is raised, and RuntimeError for a defect of the compiler. The callable trusts its inputs: see Graph.check_inputs."""
 
+class Record(TypedDict):
+    serial: int
+    began: float  # seconds since the epoch
+    open: bool  # what it stands for has not ended
+    facts: str  # JSON, see write_ahead.cpp
+    data_offset: int  # of the bytes of its arrays, in the file
+    data_bytes: int
+
+class RecordFile(TypedDict):
+    problem: str  # why it cannot be read; ""
+    pid: int
+    alive: bool  # its process still runs
+    about: str  # JSON: the command and the directory of the process
+    records: list[Record]  # oldest first
+
+def record_directory() -> str:
+    """Where write-ahead records of this user's processes are; "" when the cache is off."""
+
+def record_files(directory: str) -> list[str]:
+    """Names of the record files there, newest first."""
+
+def read_record_file(path: str) -> RecordFile:
+    """Of another process: to read the file of this one would give up its lock."""
+
+def record_state() -> tuple[str, str]:
+    """(file of this process or "", what keeps it from being written or "")"""
+
 def nearest_name(wanted: str, known: Sequence[str]) -> str:
     """The known name that looks most like `wanted`, or ""."""
 
@@ -336,6 +369,10 @@ class RunRecord(Protocol):
     def numpy_step(self, step: int, result: Any) -> None: ...
     def done(self, outputs: tuple[Any, ...] | None) -> tuple[list[str], list[str], list[str]] | None:
         """None: the run raised. Returns the lists of the event graph_run, or None for no event."""
+
+def watch_failures(hook: Callable[[str, Graph, list[Any] | None, Callable[..., Any] | None, Any], Any]) -> None:
+    """With the option repro_after: hook(facts, graph, inputs, backend callable, subject) when a compile fails, before a compile
+    (repro_level 3), and after one whose runs are to be checked; see failed_compile.cpp."""
 
 def record_graphs(recorder: Callable[[str, str, tuple[Any, ...]], RunRecord | None] | None) -> None:
     """Graphs compiled from now on call recorder(compile id, graph name, inputs) when they run first. None stops."""

@@ -11,6 +11,7 @@ import datetime
 import hashlib
 import os
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,9 @@ from suture import _core, _startup, _toolbox
 from suture._config import config
 from suture._events import source_line, to_json
 
-_token: int | None = None
-_writer: _toolbox.DumpWriter | None = None
-_root = ""  # of the run that is being written
-_pid = 0
+# Dumps that are being written: that of the whole process first, then those of prepare_debug.
+_active: list[LiveDump] = []
+_of_process: LiveDump | None = None
 _registered = False
 
 
@@ -48,14 +48,58 @@ def _make_writer() -> _toolbox.DumpWriter:
 # --- while the program runs ----------------------------------------------------------------------------------------------
 
 
+class LiveDump:
+    """A dump that is written while the program runs. A child made by fork has a directory of its own, from its first event on:
+    `child_root` names it."""
+
+    def __init__(self, writer: _toolbox.DumpWriter, root: str, child_root: Callable[[], tuple[Any, str]]) -> None:
+        self.root = root
+        self._writer: _toolbox.DumpWriter | None = writer
+        self._pid = os.getpid()
+        self._child_root = child_root
+        self._token: int | None = None
+
+    def start(self) -> None:
+        _active.append(self)
+        _core.record_graphs(_record)
+        self._token = _core.subscribe([name for name, _ in _core.event_table()], self.add_line)
+
+    def stop(self, late: Iterable[str] = ()) -> None:
+        """Adds what is known only now, and writes the index a last time."""
+        if self._token is None:
+            return
+        _core.unsubscribe(self._token)
+        self._token = None
+        _active.remove(self)
+        if not _active:
+            _core.record_graphs(None)
+        if self._writer is not None and self._pid == os.getpid():
+            for line in late:
+                tell(self._writer.add_line(line))
+            tell(self._writer.finish())
+        self._writer = None
+
+    def add_line(self, line: str) -> None:
+        writer = self.writer()
+        if writer is not None:
+            tell(writer.add_line(line))
+
+    def writer(self) -> _toolbox.DumpWriter | None:
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._writer, self.root = self._child_root()
+        return self._writer
+
+
 def start() -> None:
     """Dumps every compile from now on, into a directory of its own per process."""
-    global _token, _registered
+    global _of_process, _registered
     stop()
-    if not _open_run():
+    writer, root = _open_run()
+    if writer is None:
         return
-    _token = _core.subscribe([name for name, _ in _core.event_table()], _on_event)
-    _core.record_graphs(_record)
+    _of_process = LiveDump(writer, root, _open_run)
+    _of_process.start()
     if not _registered:
         _registered = True
         atexit.register(stop)
@@ -63,23 +107,18 @@ def start() -> None:
 
 def stop() -> None:
     """Writes the index a last time."""
-    global _token, _writer
-    if _token is not None:
-        _core.unsubscribe(_token)
-        _core.record_graphs(None)
-        _token = None
-    if _writer is not None and _pid == os.getpid():
-        _tell(_writer.finish())
-    _writer = None
+    global _of_process
+    if _of_process is not None:
+        _of_process.stop()
+    _of_process = None
 
 
-def _open_run() -> bool:
+def _open_run() -> tuple[_toolbox.DumpWriter | None, str]:
     """Under the asked directory or, when that cannot be written, under a temporary one; with one warning."""
-    global _writer, _root, _pid
     now = datetime.datetime.now()
     run = f"run_{now:%Y_%m_%d_%H_%M_%S_%f}-pid_{os.getpid()}"
     wanted = os.path.join(config.compile_debug_dir or _working_directory(), "suture_compile_debug", run)
-    writer, problem = _open(wanted)
+    writer, problem = open_writer(wanted)
     if writer is None:
         import tempfile
 
@@ -87,16 +126,15 @@ def _open_run() -> bool:
             wanted = os.path.join(tempfile.mkdtemp(prefix="suture_compile_debug-"), run)
         except OSError as error:
             _startup.warn(f"SUTURE_COMPILE_DEBUG: {problem}; {error}; nothing is dumped")
-            return False
-        writer, second = _open(wanted)
+            return None, ""
+        writer, second = open_writer(wanted)
         _startup.warn(f"SUTURE_COMPILE_DEBUG: {problem}; " + (f"dumping to {wanted}" if writer else second))
     if writer is None:
-        return False
-    _writer, _root, _pid = writer, wanted, os.getpid()
+        return None, ""
     import logging
 
     logging.getLogger("suture.dump").warning("writing a debug dump to %s", wanted)
-    return True
+    return writer, wanted
 
 
 def _working_directory() -> str:
@@ -106,48 +144,39 @@ def _working_directory() -> str:
         return os.curdir
 
 
-def _open(path: str) -> tuple[_toolbox.DumpWriter | None, str]:
+def open_writer(path: str) -> tuple[_toolbox.DumpWriter | None, str]:
+    """The writer, or None and why there is none."""
     writer = _make_writer()
     problem = writer.open(path)
     return (None, problem) if problem else (writer, "")
 
 
-def _tell(trouble: str) -> None:
+def tell(trouble: str) -> None:
     if trouble:
         _startup.warn(f"the debug dump is incomplete: {trouble}")
-
-
-def _current() -> _toolbox.DumpWriter | None:
-    """The writer; a child made by fork opens a run of its own at its first event."""
-    global _writer
-    if _writer is not None and _pid != os.getpid():
-        _writer = None
-        _open_run()
-    return _writer
-
-
-def _on_event(line: str) -> None:
-    writer = _current()
-    if writer is not None:
-        _tell(writer.add_line(line))
 
 
 # --- inputs and outputs of graphs ----------------------------------------------------------------------------------------
 
 
 def _record(compile_id: str, graph: str, inputs: tuple[Any, ...]) -> _Run | None:
-    writer = _current()
-    name = writer.directory_of(compile_id) if writer is not None else ""
-    return _Run(Path(_root) / name, inputs) if name else None
+    """Arrays are saved in every dump that is being written; what is said about them is the same for all."""
+    directories = []
+    for live in _active:
+        writer = live.writer()
+        name = writer.directory_of(compile_id) if writer is not None else ""
+        if name:
+            directories.append(Path(live.root) / name)
+    return _Run(directories, inputs) if directories else None
 
 
 class _Run:
     """One run of a graph: saves what goes in before it starts, and digests of what comes out."""
 
-    def __init__(self, directory: Path, inputs: tuple[Any, ...]) -> None:
+    def __init__(self, directories: list[Path], inputs: tuple[Any, ...]) -> None:
         from suture._dump_run import digest
 
-        self._directory, self._inputs = directory, inputs
+        self._directories, self._inputs = directories, inputs
         self._memories = _memories(inputs)
         self._rows = [self._input_row(index, value) for index, value in enumerate(inputs)]
         self._before = [digest(value) for value in inputs]
@@ -164,13 +193,14 @@ class _Run:
             return {"note": f"{array.nbytes} bytes are more than compile_debug_input_mb={limit} allows"}
         buffer = io.BytesIO()
         numpy.save(buffer, array, allow_pickle=False)
-        path = self._directory / "inputs" / name
-        try:
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            _write_atomically(path, buffer.getvalue())
-        except OSError as error:
-            return {"note": f"it could not be written: {error.strerror}"}
         data = buffer.getvalue()
+        for directory in self._directories:
+            path = directory / "inputs" / name
+            try:
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                _write_atomically(path, data)
+            except OSError as error:
+                return {"note": f"it could not be written: {error.strerror}"}
         return {"file": f"inputs/{name}", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
     def _input_row(self, index: int, value: Any) -> dict[str, Any]:
@@ -240,18 +270,23 @@ def _write_atomically(path: Path, data: bytes) -> None:
 # --- afterwards ----------------------------------------------------------------------------------------------------------
 
 
+def late_records(compiled: Any) -> list[str]:
+    """What is said about the entries that are there now: what guards cost, guards as Python, machine code."""
+    return [*_core.guard_records(compiled), *_core.guard_code_records(compiled), *_core.assembly_records(compiled)]
+
+
 def dump(compiled: Any, directory: str | os.PathLike[str]) -> str:
     """Writes what is known about a compiled function into `directory`, without running it: the same files as a debug dump,
     with inputs described instead of saved. Returns the directory."""
     if not _core.is_compiled(compiled):
         raise TypeError(f"suture.dump takes a function compiled by suture.compile, not {type(compiled).__name__}")
     path = os.path.abspath(os.fspath(directory))
-    writer = _make_writer()
-    problem = writer.open(path)
-    late = (_core.guard_records(compiled), _core.assembly_records(compiled))
-    for line in [*_core.explain_records(compiled), *late[0], *late[1]]:
-        problem = problem or writer.add_line(line)
-    problem = problem or writer.finish()
+    writer, problem = open_writer(path)
+    if writer is not None:
+        late = late_records(compiled)
+        for line in [*_core.explain_records(compiled), *late]:
+            problem = problem or writer.add_line(line)
+        problem = problem or writer.finish()
     if problem:
         raise OSError(problem)
     return path

@@ -55,5 +55,21 @@ class GraphBreak(_WithRecord):
         return self._field("line", 0)
 
 
+class BackendCompilerFailed(RuntimeError):
+    """Raised with the option `repro_after` when a backend fails; without it the function runs eagerly. `__cause__` is the backend's
+    own exception. The last line of str() is the command that reduces the graph, or says why no file was written.
+
+    backend  its name
+    path     the file that was written: minifier_launcher.py, or repro.py with repro_level 1; "" when none could be
+    """
+
+    def __init__(self, message: str, backend: str = "", path: str = "") -> None:
+        super().__init__(message, backend, path)
+        self.message, self.backend, self.path = message, backend, path
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class InternalError(_WithRecord):
     """A defect of Suture itself; raised only with the option `strict`."""

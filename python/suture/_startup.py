@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from suture import _core
 from suture._config import config
 from suture._errors import GraphBreak, InternalError
@@ -11,6 +13,7 @@ _token: int | None = None
 
 def start() -> None:
     _core.register_exceptions(GraphBreak, InternalError)
+    _core.watch_failures(_watch_graph)
     for problem in [*_core.option_problems(), *_misspelt_variables(), *_unused_compiler()]:
         warn(problem)
     if config.logs:
@@ -25,6 +28,12 @@ def start() -> None:
         from suture import _dump
 
         _dump.start()
+
+
+def _watch_graph(*about: Any) -> Any:
+    from suture._minify import launcher
+
+    return launcher.on_graph(*about)
 
 
 def _misspelt_variables() -> list[str]:

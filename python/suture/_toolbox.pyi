@@ -125,8 +125,8 @@ class Reducer:
     best: list[int]
     calls: int  # counted answers
     bound: int  # of the counted answers that are still needed
-    def steps(self, first: int = 0) -> list[tuple[str, str, bool]]:
-        """Answers from the `first` on: (question in words, verdict, counted)."""
+    def steps(self, first: int = 0) -> list[tuple[int, str, str, bool]]:
+        """Serial answers from the `first` on: (candidate, question in words, verdict, counted)."""
 
     def next_batch(self, count: int = 1) -> list[tuple[int, list[int], str]]: ...
     def report(self, candidate: int, verdict: str, counted: bool = True) -> None:

@@ -2,11 +2,10 @@
 #include <nanobind/stl/optional.h>
 
 #include "bindings/core_module.h"
-#include "capture/source_text.h"
 #include "cpython/call_binding.h"
 #include "cpython/discard_error.h"
 #include "cpython/jit_callable.h"
-#include "guard/guard_python.h"
+#include "driver/report_guards.h"
 
 namespace suture {
 namespace {
@@ -14,9 +13,7 @@ namespace {
 nb::dict guard_function_row(const FrameRecord& frame, PyView callable, const CacheEntry& entry) {
   PyView function = jit_callable_function(callable);
   const CompileId id{frame.id, entry.number, 0};
-  const GuardFunction printed = print_guard_function(
-      entry.guards, function,
-      {entry.number, id.str(), [](const UserSpan& where) { return source_line(where); }});
+  const GuardFunction printed = guard_function(id, entry, function);
   nb::list objects;
   for (const PyRef& object : printed.objects) objects.append(nb::borrow<nb::object>(object.get()));
   nb::dict row;
@@ -42,6 +39,18 @@ nb::list guard_functions(nb::handle object) {
   for (const PyRef& callable : compiler().family_callables(object.ptr()))
     add_guard_functions(callable.get(), rows);
   return rows;
+}
+
+nb::list guard_code_records(nb::handle object) {
+  checked_cache_of(object);
+  nb::list lines;
+  for (const PyRef& callable : compiler().family_callables(object.ptr())) {
+    const CodeCache& cache = cache_of(callable.get());
+    for (const auto& entry : cache.entries())
+      lines.append(text(to_json_line(guard_code_event({cache.frame_id(), entry->number, 0}, *entry,
+                                                      jit_callable_function(callable.get())))));
+  }
+  return lines;
 }
 
 nb::tuple bound_arguments(nb::handle object, const nb::tuple& arguments, const nb::dict& keywords) {
@@ -84,7 +93,14 @@ std::optional<int> failing_guard(nb::handle object, int number, const nb::tuple&
 }  // namespace
 
 void bind_guards(nb::module_& module) {
+  module.def("live_compiled", [] {
+    nb::list out;
+    for (const PyRef& callable : compiler().program_callables())
+      out.append(nb::borrow<nb::object>(callable.get()));
+    return out;
+  });
   module.def("guard_functions", &guard_functions, nb::arg("obj"));
+  module.def("guard_code_records", &guard_code_records, nb::arg("obj"));
   module.def("bound_arguments", &bound_arguments, nb::arg("obj"), nb::arg("args"), nb::arg("kwargs"));
   module.def("failing_guard", &failing_guard, nb::arg("obj"), nb::arg("entry"), nb::arg("bound"));
 }

@@ -85,8 +85,8 @@ nb::object compile(nb::object fn, bool fullgraph, std::optional<bool> dynamic, c
 
 // --- events ------------------------------------------------------------------------------------------------
 uint64_t event_mask(const nb::object& names) {
-  // A disassembly may load LLVM: it is made for those who name it.
-  if (names.is_none()) return ~(uint64_t{1} << static_cast<int>(EventId::kKernelAssembly));
+  // A disassembly may load LLVM, and printed guards are long: they are made for those who name them.
+  if (names.is_none()) return ~(event_bit(EventId::kKernelAssembly) | event_bit(EventId::kGuardCode));
   uint64_t mask = 0;
   for (nb::handle name : names) {
     const std::string wanted = nb::cast<std::string>(name);
@@ -244,6 +244,8 @@ void bind_toolchain(nb::module_& module) {
         compiler().hooks.graph_recorder = recorder.is_none() ? PyRef() : PyRef::borrow(recorder.ptr());
       },
       nb::arg("recorder").none());
+  module.def("watch_failures",
+             [](nb::object hook) { compiler().hooks.graph_watch = PyRef::borrow(hook.ptr()); });
   module.def("plugin_path", &plugin_path);
   module.attr("internal_error_prefix") = text(std::string(Compiler::kInternalErrorPrefix));
   module.def("cache_directory", [] { return compiler().cache_directory(); });
@@ -298,5 +300,6 @@ NB_MODULE(_core, module) {
   bind_guards(module);
   bind_tables(module);
   bind_graph(module);
+  bind_records(module);
   bind_toolchain(module);
 }

@@ -30,10 +30,11 @@ T value_or_raise(Result<T> result) {
 // suture.compile(options={...}), checked. ValueError.
 std::vector<std::pair<std::string, std::string>> overridden_options(const nb::object& options);
 
-void bind_graph(nb::module_& module);   // class Graph
-void bind_status(nb::module_& module);  // status, explain_records
-void bind_guards(nb::module_& module);  // guard_functions, failing_guard
-void bind_tables(nb::module_& module);  // option, event, break, guard, op tables
+void bind_graph(nb::module_& module);    // class Graph
+void bind_records(nb::module_& module);  // write-ahead records
+void bind_status(nb::module_& module);   // status, explain_records
+void bind_guards(nb::module_& module);   // guard_functions, failing_guard
+void bind_tables(nb::module_& module);   // option, event, break, guard, op tables
 
 const char* kind_name(OpKind kind);  // "Elementwise"
 

@@ -59,7 +59,7 @@ nb::list steps_from(const Reducer& reducer, size_t first) {
   nb::list rows;
   for (size_t i = first; i < reducer.steps().size(); ++i) {
     const Reducer::Step& step = reducer.steps()[i];
-    rows.append(nb::make_tuple(step.what, reduce::name(step.verdict), step.counted));
+    rows.append(nb::make_tuple(step.candidate, step.what, reduce::name(step.verdict), step.counted));
   }
   return rows;
 }

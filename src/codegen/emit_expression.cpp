@@ -125,6 +125,13 @@ std::string KernelWriter::expression(ExprId id) {
   return value_[id];
 }
 
+std::string KernelWriter::loaded(ExprId id) const {
+  const Access& access = nest_.exprs[id].access;
+  if (!walking_rows_ || !short_rows_->inside[id]) return element(access);
+  const std::string& block = short_rows_->block[id];
+  return block.empty() ? block_element(access) : fmt::format("{}[{}]", block, index_.back());
+}
+
 void KernelWriter::define(ExprId id) {
   const Expr& expr = nest_.exprs[id];
   if (!value_[id].empty()) return;
@@ -136,7 +143,7 @@ void KernelWriter::define(ExprId id) {
       value_[id] = expr.axis < 0 ? "int64_t(0)" : fmt::format("int64_t({})", index_[expr.axis]);
       return;
     case Expr::Kind::kReduced: value_[id] = accumulator_[expr.reduction]; return;
-    case Expr::Kind::kLoad: text = element(expr.access); break;
+    case Expr::Kind::kLoad: text = loaded(id); break;
     case Expr::Kind::kCast:
       if (nest_.exprs[expr.operands[0]].kind == Expr::Kind::kConstant && is_float(expr.dtype) &&
           !signals_by_flags(nest_, expr)) {
@@ -160,7 +167,9 @@ void KernelWriter::define(ExprId id) {
 void KernelWriter::write_store(const Store& store) {
   const UserSpan where = graph_.node(store.node).where;
   const std::string value = expression(store.value);
-  out_.line(fmt::format("{} = {};", element(store.access), value), comment(where, ""));
+  out_.line(
+      fmt::format("{} = {};", walking_rows_ ? block_element(store.access) : element(store.access), value),
+      comment(where, ""));
   note(CodeLine::Kind::kWrite, store.node, where);
 }
 

@@ -237,12 +237,16 @@ void KernelWriter::write_level(size_t level) {
 }
 
 void KernelWriter::write_elementwise() {
+  find_short_rows();
+  const size_t loops = short_rows_ ? short_rows_->first : nest_.extents.size();
   write_level(0);
-  for (size_t axis = 0; axis < nest_.extents.size(); ++axis) {
+  for (size_t axis = 0; axis < loops; ++axis) {
+    if (axis + 1 == nest_.extents.size()) forbid_masked_lanes(extent(axis));
     open_loop(axis);
     write_level(axis + 1);
   }
-  for (size_t axis = 0; axis < nest_.extents.size(); ++axis) out_.close();
+  if (short_rows_) write_short_rows();
+  for (size_t axis = 0; axis < loops; ++axis) out_.close();
 }
 
 }  // namespace suture

@@ -93,6 +93,7 @@ Status KernelWriter::write_reductions() {
     best_.push_back(is_arg(reduction.op) ? names_.unique(name + "_best") : "");
     zeros_.push_back(tells_zeros_apart(reduction) ? names_.unique(name + "_zeros") : "");
   }
+  find_short_rows();
   write_level(0);
   if (!reduces_innermost(nest_)) return write_accumulating_in_memory();
   write_inside_kept_loops();
@@ -104,13 +105,18 @@ void KernelWriter::write_inside_kept_loops() {
   const std::vector<bool> reduced = reduced_axes(nest_);
   size_t kept = 0;
   while (kept < reduced.size() && !reduced[kept]) ++kept;
+  if (short_rows_) kept = short_rows_->first;
   for (size_t axis = 0; axis < kept; ++axis) {
     open_loop(axis);
     write_level(axis + 1);
   }
-  declare_accumulators();
-  write_reduced_loops(kept);
-  write_late();
+  if (short_rows_) {
+    write_short_rows();
+  } else {
+    declare_accumulators();
+    write_reduced_loops(kept);
+    write_late();
+  }
   for (size_t axis = 0; axis < kept; ++axis) out_.close();
 }
 
@@ -254,6 +260,7 @@ void KernelWriter::write_block_body(const std::string& count, const std::string&
   const std::vector<int>& run = nest_.reductions.front().order.run;
   const std::string k = names_.unique("k");
   if (run.size() <= 1) {
+    if (!run.empty()) forbid_masked_lanes(extent(static_cast<size_t>(run[0])));
     out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", k, count));
     if (!run.empty()) out_.line(fmt::format("const int64_t {} = {} + {};", index_[run[0]], base, k));
     fill_block(k);
@@ -330,11 +337,20 @@ void KernelWriter::combine_blocks(const std::string& count, const std::string& b
 }
 
 // --- accumulators in memory --------------------------------------------------------------------------------
+// The store of what the reduction gives; null when there is none.
+const Store* KernelWriter::accumulator_store(size_t r) const {
+  const Store* found = nullptr;
+  for (const Store& store : nest_.stores) {
+    const Expr& value = nest_.exprs[store.value];
+    if (store.after_reduction && value.kind == Expr::Kind::kReduced && value.reduction == static_cast<int>(r))
+      found = &store;
+  }
+  return found;
+}
+
 Status KernelWriter::write_accumulating_in_memory() {
-  std::vector<const Store*> target(nest_.reductions.size(), nullptr);
-  for (const Store& store : nest_.stores)
-    if (store.after_reduction && nest_.exprs[store.value].kind == Expr::Kind::kReduced)
-      target[nest_.exprs[store.value].reduction] = &store;
+  std::vector<const Store*> target;
+  for (size_t r = 0; r < nest_.reductions.size(); ++r) target.push_back(accumulator_store(r));
   for (size_t r = 0; r < target.size(); ++r)
     if (!target[r] || is_arg(nest_.reductions[r].op))
       return Error::internal("codegen",
@@ -352,12 +368,15 @@ Status KernelWriter::write_accumulating_in_memory() {
                    fmt::format("{} = {};", element(target[r]->access), identity(nest_.reductions[r])));
   for (size_t i = 0; i < kept; ++i) out_.close();
 
-  const size_t run_begin = nest_.reductions.front().order.outer.size();
+  const size_t run_begin = short_rows_ ? short_rows_->first : nest_.reductions.front().order.outer.size();
   for (size_t axis = 0; axis < run_begin; ++axis) {
+    if (axis + 1 == nest_.extents.size()) forbid_masked_lanes(extent(axis));
     open_loop(axis);
     write_level(axis + 1);
   }
-  if (nest_.reductions.front().order.run.empty()) {
+  if (short_rows_) {
+    write_short_rows();
+  } else if (nest_.reductions.front().order.run.empty()) {
     for (size_t r = 0; r < target.size(); ++r) {
       const std::string total = element(target[r]->access);
       reduction_line(nest_.reductions[r], fmt::format("{} = {};", total,

@@ -1,5 +1,5 @@
 // KernelWriter: the C++ text of one kernel group. Private to this room; emit_kernel.cpp holds the loops,
-// emit_expression.cpp the statements, emit_reduction.cpp the reductions.
+// emit_expression.cpp the statements, emit_reduction.cpp the reductions, emit_short_rows.cpp loops over short last axes.
 //
 // Shape of the text
 //   static inline uint32_t <name>(typed pointers, sizes)   the loops
@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,33 @@ class KernelWriter {
   std::string cpp(const SymInt& value) const;  // as a C++ expression, in parentheses when it is a sum
   std::string symbolic_int(const SymInt& value) const;
 
+  // emit_short_rows.cpp
+  struct ShortRows {
+    size_t first;              // this axis and all behind it are one loop
+    int64_t row;               // elements behind `first`
+    int64_t count;             // rows of a block
+    std::vector<bool> inside;  // per expression: computed in that loop
+    std::vector<std::string>
+        block;                  // per expression: the array that holds its values; "" for what is not copied
+    std::string position = {};  // of a row in its block, while rows are reduced
+  };
+  void forbid_masked_lanes(const SymInt& size);
+  bool in_block_order(const Access& access, size_t first) const;
+  bool shared_by_rows(const Access& access) const;
+  bool store_inside_rows(const Store& store, size_t first) const;
+  bool reduces_rows_or_keeps_them(size_t first) const;
+  void find_short_rows();
+  std::vector<ExprId> declare_rows();
+  void fill_rows(ExprId id, const std::string& rows);
+  void write_short_rows();
+  void write_elements_of_rows(const std::string& rows);
+  void write_reductions_of_rows(const std::string& rows);
+  std::string open_loops_of_row(size_t last);
+  void close_loops_of_row(size_t last);
+  void reduce_each_row();
+  void add_each_row();
+  std::string block_element(const Access& access) const;
+
   // emit_expression.cpp
   std::string expression(ExprId id);  // text of the value, computing nothing twice
   void define(ExprId id);             // emits `const T name = ...;` unless the value is written inline
@@ -57,6 +85,7 @@ class KernelWriter {
   std::string cast(const Expr& expr);
   std::string operand(const Expr& expr, size_t position);  // hidden from constant folding where needed
   void keep(const std::string& value, DType dtype);        // its flags count
+  std::string loaded(ExprId id) const;                     // the text of a load
   std::string element(const Access& access) const;         // "in0_x[32 * i0 + i1]"
   void write_store(const Store& store);
   std::string comment(const UserSpan& where, const std::string& what) const;
@@ -70,6 +99,7 @@ class KernelWriter {
   Status write_reductions();
   void write_inside_kept_loops();         // kept axes outside: scalar accumulators, epilogue
   Status write_accumulating_in_memory();  // rows: accumulators are the result buffers
+  const Store* accumulator_store(size_t r) const;
   void declare_accumulators();
   void write_reduced_loops(size_t first_axis);
   void write_run();
@@ -107,6 +137,8 @@ class KernelWriter {
   std::vector<std::string> index_;        // C++ text of the index of each axis
   NestLevels levels_;
   Conditions conditions_;
+  std::optional<ShortRows> short_rows_;  // nullopt: every axis has a loop of its own
+  bool walking_rows_ = false;            // in the loop over the elements of a block of rows
   bool keeps_f64_ = false, keeps_f32_ = false;
   std::vector<std::string> value_;  // per expression: name or inline text, once defined
   std::vector<std::string> accumulator_, block_, best_, zeros_;  // per reduction

@@ -9,6 +9,7 @@
 #include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
+#include "driver/failed_compile.h"
 #include "driver/measure.h"
 #include "driver/perf_hints.h"
 #include "driver/replay.h"
@@ -32,16 +33,6 @@ int input_with_source(const Capture& capture, SourceId source) {
     if (recipe.kind == Recipe::Kind::kSource && recipe.source == source) return static_cast<int>(i);
   }
   return -1;
-}
-
-std::vector<InputBinding> input_bindings(const Capture& capture) {
-  std::vector<InputBinding> bindings;
-  for (const SymbolBinding& b : capture.guards.bindings) {
-    const bool value = b.what == SymbolBinding::What::kIntValue;
-    bindings.push_back({b.symbol, input_with_source(capture, b.source), value ? -1 : b.axis,
-                        b.what == SymbolBinding::What::kStride});
-  }
-  return bindings;
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -75,19 +66,6 @@ Result<Graph> lower_source(GraphSource& source, Compiler& compiler, CompileConte
   SUTURE_TRY(lowered, lower_graph(source.graph, compiler, ctx));
   source.graph.env = lowered.env;
   return lowered;
-}
-
-// The objects the graph's inputs hold in this call; empty when one of them is computed.
-std::vector<PyRef> present_inputs(const Capture& capture, const FrameInput& input) {
-  std::vector<PyRef> objects;
-  for (RecipeId id : capture.input_recipes) {
-    const Recipe& recipe = capture.recipes[static_cast<size_t>(id)];
-    PyView value = recipe.kind == Recipe::Kind::kSource ? fetch(capture.guards.sources, recipe.source, input)
-                                                        : recipe.object.get();
-    if (!value) return {};
-    objects.push_back(PyRef::borrow(value));
-  }
-  return objects;
 }
 
 // Null when nobody asked for measured costs; without figures when the graph cannot be measured.
@@ -185,10 +163,11 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
 }
 
 // A backend that raises costs its user the compiled code, not the result; strict mode shows the exception
-// itself.
+// itself, and who wants a reproduction of the failure gets it with that.
 Error backend_failure(const CompileContext& ctx) {
   const bool stop = !pending_error_is_ordinary() || PyErr_ExceptionMatches(PyExc_MemoryError);
-  if (stop || ctx.options.flag("strict")) return Error::python("backend");
+  const bool wanted = repro_after(ctx.options) == ReproAfter::kCapture;
+  if (stop || wanted || ctx.options.flag("strict")) return Error::python("backend");
   const std::string text = pending_exception_text();
   discard_error();
   return Error::unsupported("backend", text);
@@ -223,6 +202,28 @@ Result<PyRef> compile_foreign(const GraphSource& source, PyRef replay, Compiler&
 
 }  // namespace
 
+std::vector<InputBinding> input_bindings(const Capture& capture) {
+  std::vector<InputBinding> bindings;
+  for (const SymbolBinding& b : capture.guards.bindings) {
+    const bool value = b.what == SymbolBinding::What::kIntValue;
+    bindings.push_back({b.symbol, input_with_source(capture, b.source), value ? -1 : b.axis,
+                        b.what == SymbolBinding::What::kStride});
+  }
+  return bindings;
+}
+
+std::vector<PyRef> present_inputs(const Capture& capture, const FrameInput& input) {
+  std::vector<PyRef> objects;
+  for (RecipeId id : capture.input_recipes) {
+    const Recipe& recipe = capture.recipes[static_cast<size_t>(id)];
+    PyView value = recipe.kind == Recipe::Kind::kSource ? fetch(capture.guards.sources, recipe.source, input)
+                                                        : recipe.object.get();
+    if (!value) return {};
+    objects.push_back(PyRef::borrow(value));
+  }
+  return objects;
+}
+
 void add_symbol_inputs(Capture& capture) {
   for (const SymbolBinding& binding : capture.guards.bindings) {
     if (input_with_source(capture, binding.source) >= 0) continue;
@@ -232,6 +233,18 @@ void add_symbol_inputs(Capture& capture) {
     capture.recipes.push_back(std::move(recipe));
     capture.input_recipes.push_back(static_cast<RecipeId>(capture.recipes.size()) - 1);
   }
+}
+
+Result<BackendArguments> backend_arguments(const Capture& capture, const FrameInput& input,
+                                           Compiler& compiler) {
+  std::vector<InputBinding> bindings = input_bindings(capture);
+  SUTURE_TRY(replay,
+             make_replay(capture.graph, capture.call_sites, bindings, function_globals(input.function)));
+  SUTURE_TRY(graph, compiler.hooks.make_graph_object(capture.graph, std::move(replay), std::move(bindings)));
+  Result<PyRef> inputs = example_inputs(capture, input);
+  if (!inputs.ok() && inputs.error().kind == ErrorKind::kPython) return std::move(inputs).error();
+  PyRef list = inputs.ok() ? std::move(inputs).value() : PyRef::borrow(Py_None);
+  return BackendArguments{std::move(graph), std::move(list)};
 }
 
 Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx) {

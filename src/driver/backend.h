@@ -49,6 +49,18 @@ Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Co
 // The bindings of such a graph.
 std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph);
 
+// What a backend is called with: suture.Graph, and the list of the objects its inputs hold in this call; None when one of them is
+// computed first.
+struct BackendArguments {
+  PyRef graph, inputs;
+};
+Result<BackendArguments> backend_arguments(const Capture& capture, const FrameInput& input,
+                                           Compiler& compiler);
+
+// The objects the graph's inputs hold in this call; empty when one of them is computed first.
+std::vector<PyRef> present_inputs(const Capture& capture, const FrameInput& input);
+std::vector<NativeGraph::InputBinding> input_bindings(const Capture& capture);
+
 // captured -> lowered, reporting each pass.
 Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx);
 

@@ -30,11 +30,13 @@
 #include "driver/callees.h"
 #include "driver/capture_watch.h"
 #include "driver/compiler.h"
+#include "driver/failed_compile.h"
 #include "driver/recompile_advice.h"
 #include "driver/record_run.h"
 #include "driver/report_guards.h"
 #include "driver/reports.h"
 #include "driver/stopwatch.h"
+#include "driver/write_ahead.h"
 
 namespace suture {
 namespace {
@@ -115,6 +117,21 @@ Result<CompileOutcome> eager_entry(Capture capture, const FrameInput& input, int
   return CompileOutcome{std::move(entry), std::nullopt};
 }
 
+// What kills the process on the way is in its record; what fails leaves a file when the user wants one.
+Result<PyRef> compile_recorded(Capture& capture, const FrameInput& input, Compiler& compiler,
+                               CompileContext& ctx, Phases& phases) {
+  leave_repro_before(capture, input, compiler, ctx);
+  auto recorded = recorded_graph(capture, input_bindings(capture), compiler, ctx);
+  Result<PyRef> made = Error::internal("backend", "nothing was compiled");
+  {
+    const OpenRecord record = record_compile(recorded.get(), present_inputs(capture, input), compiler);
+    made = compile_graph(capture, input, compiler, ctx, phases);
+  }
+  if (!made.ok()) return leave_repro(std::move(made).error(), capture, input, compiler, ctx);
+  record_runs(made->get(), std::move(recorded), compiler);
+  return with_checked_runs(std::move(made).value(), capture, input, compiler, ctx);
+}
+
 Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& input, int entry_number,
                                         FrameRecord& frame, Compiler& compiler, CompileContext& ctx,
                                         Phases& phases) {
@@ -125,7 +142,7 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
     report_graph(ctx, capture.graph);
     report_inputs(ctx, compiler, capture, input);
     add_symbol_inputs(capture);
-    SUTURE_TRY(compiled, compile_graph(capture, input, compiler, ctx, phases));
+    SUTURE_TRY(compiled, compile_recorded(capture, input, compiler, ctx, phases));
     record_first_run(compiled.get(), capture.graph.name, compiler, ctx);
     entry->compiled_graph = std::move(compiled);
   }
@@ -153,7 +170,8 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
   GuardScratch scratch;
   std::vector<double> sample;
   if (entry->guards.measure(input, scratch, sample)) entry->guard_costs.add_sample(sample);
-  report_guards(ctx, *entry);
+  report_guards(ctx, *entry, input.function);
+  report_code(ctx, compiler, input, entry->transformed.get());
   return CompileOutcome{std::move(entry), std::nullopt};
 }
 

@@ -114,10 +114,20 @@ void collect_frames(const FrameRecord& record, std::vector<int>& out) {
 std::vector<PyRef> Compiler::family_callables(PyView callable) const {
   std::vector<int> frames;
   if (auto root = record(cache_of(callable).frame_id())) collect_frames(*root, frames);
+  return callables_where([&](int frame) { return std::ranges::find(frames, frame) != frames.end(); });
+}
+
+std::vector<PyRef> Compiler::program_callables() const {
+  return callables_where([this](int frame) {
+    const auto known = record(frame);
+    return known && known->kind == FrameKind::kFunction;
+  });
+}
+
+std::vector<PyRef> Compiler::callables_where(const std::function<bool(int frame)>& wanted) const {
   std::vector<PyRef> found;
   for (const PyRef& weak : live_callables_)
-    if (PyView live = weak_target(weak.get());
-        live && std::ranges::find(frames, cache_of(live).frame_id()) != frames.end())
+    if (PyView live = weak_target(weak.get()); live && wanted(cache_of(live).frame_id()))
       found.push_back(PyRef::borrow(live));
   std::ranges::sort(found, {}, [](const PyRef& live) { return cache_of(live.get()).frame_id(); });
   return found;

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/ring_file.h"
 #include "cpython/py_ref.h"
 #include "driver/compile_context.h"
 #include "driver/frame_record.h"
@@ -43,6 +44,7 @@ struct BindingHooks {
       make_graph_object;  // suture.Graph for backends, with the callable that its forward() gives
   std::function<Result<PyRef>(const Graph& lowered, InputBindings)>
       make_interpreter;  // backend lowered_eager
+  PyRef graph_watch;     // of the minifier, see failed_compile.cpp; empty: failures leave no file
   PyRef graph_recorder;  // of the debug dump, see record_run.cpp; empty: runs are not recorded
   PyRef before_reset;    // called with each callable whose records are about to go; empty: nobody keeps them
   std::string plugin_path;  // libsuture_toolchain.so beside the module
@@ -71,9 +73,13 @@ class Compiler {
   std::vector<Event> family_events(int frame_id) const;
   // A compiled callable and the live ones that it made, in the order of their frames.
   std::vector<PyRef> family_callables(PyView callable) const;
+  // Those that the program made, in the order of their frames.
+  std::vector<PyRef> program_callables() const;
   // Emits what `make` makes when a listener wants one of `kinds`, and remembers how to make it for family_events: nobody
   // pays for texts that nobody reads. `make` owns what it needs.
   void report_unwritten(const CompileId& id, std::initializer_list<EventId> kinds, MakeEvents make);
+  // The ring file of this process (write_ahead.h), made at the first call; null when the cache is off. Stays.
+  RingFile* records();
   void reset();
   void reset(PyView callable);
   // Writes what is known about an internal error into the cache directory; path, or "" when the cache is off or cannot
@@ -96,6 +102,7 @@ class Compiler {
   std::shared_ptr<CallWatch> call_watch;  // null: nobody watches
 
  private:
+  std::vector<PyRef> callables_where(const std::function<bool(int frame)>& wanted) const;
   Result<PyRef> make_callable(PyView function, std::shared_ptr<FrameRecord> record);
   void remember(const Event& event);
   void announce_reset(PyView callable);

@@ -53,12 +53,20 @@ int64_t least(const OptionInfo& option) {
   return number;
 }
 
+int64_t greatest(const OptionInfo& option) {
+  int64_t number = kLargestInt;
+  const size_t dots = option.domain.find("..");
+  if (dots != std::string_view::npos)
+    std::from_chars(option.domain.data() + dots + 2, option.domain.data() + option.domain.size(), number);
+  return number;
+}
+
 Result<std::string> checked_number(const OptionInfo& option, std::string value) {
   int64_t number = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error == std::errc::invalid_argument || end != value.data() + value.size())
     return refused(fmt::format("option '{}' is an int; '{}' is not a number", option.name, value));
-  if (error != std::errc{} || number < least(option) || number > kLargestInt)
+  if (error != std::errc{} || number < least(option) || number > greatest(option))
     return refused(
         fmt::format("option '{}' cannot be {}; allowed: {}", option.name, value, option.allowed()));
   return value;
@@ -130,7 +138,7 @@ size_t index_of(std::string_view name) {
 
 std::string OptionInfo::allowed() const {
   if (domain.empty()) return "";
-  if (type == "int") return fmt::format("{} to {}", least(*this), kLargestInt);
+  if (type == "int") return fmt::format("{} to {}", least(*this), greatest(*this));
   if (domain == "{backends}") return "what suture.list_backends() names";
   if (domain == "{logs}") return "what SUTURE_LOGS=help lists";
   if (domain == "{passes}")

@@ -115,8 +115,9 @@ std::string scalar_text(DType dtype, const void* memory) {
   return "";
 }
 
-// "" when the object is not what the graph takes.
-std::string value_text(PyView object, const TensorType& type) {
+}  // namespace
+
+std::string scalar_value_text(PyView object, const TensorType& type) {
   int overflow = 0;
   if (type.value_class == ValueClass::kPyFloat && PyFloat_Check(object))
     return fmt::format("{:a}", PyFloat_AS_DOUBLE(object));
@@ -131,6 +132,8 @@ std::string value_text(PyView object, const TensorType& type) {
     return scalar_text(type.dtype, memory);
   return "";
 }
+
+namespace {
 
 PyView object_of(const Capture& capture, const FrameInput& input, size_t index) {
   if (index >= capture.input_recipes.size()) return nullptr;
@@ -190,7 +193,7 @@ void report_inputs(const CompileContext& ctx, Compiler& compiler, const Capture&
   for (size_t i = 0; i < graph.placeholders.size(); ++i) {
     const TensorType& type = graph.node(graph.placeholders[i]).type;
     PyView object = type.scalar() ? object_of(capture, input, i) : nullptr;
-    values.push_back(object ? value_text(object, type) : "");
+    values.push_back(object ? scalar_value_text(object, type) : "");
   }
   compiler.report_unwritten(ctx.id, {EventId::kGraphInputs}, [id = ctx.id, graph, values] {
     return std::vector<Event>{inputs_event(id, graph, values)};

@@ -16,6 +16,9 @@ class Compiler;
 // {"symbols", "buffers", "steps", "outputs", "written"}; sizes are C++ text over the symbols and the prelude.
 std::string plan_json(const LaunchPlan& plan, const ShapeEnv& env);
 
+// The value of a scalar input so that every bit comes back: floats in hexadecimal; "" when the object is not what `type` says.
+std::string scalar_value_text(PyView object, const TensorType& type);
+
 void report_inputs(const CompileContext& ctx, Compiler& compiler, const Capture& capture,
                    const FrameInput& input);
 

@@ -63,7 +63,22 @@ double guard_ns(const CacheEntry& entry) {
   return entry.guard_costs.samples ? std::accumulate(ns.begin(), ns.end(), 0.0) : -1;
 }
 
-void report_guards(const CompileContext& ctx, const CacheEntry& entry) {
+GuardFunction guard_function(const CompileId& id, const CacheEntry& entry, PyView function) {
+  const std::string compile = CompileId{id.frame, id.compile, 0}.str();
+  return print_guard_function(entry.guards, function, {entry.number, compile, [](const UserSpan& where) {
+                                                         return source_line(where);
+                                                       }});
+}
+
+Event guard_code_event(const CompileId& id, const CacheEntry& entry, PyView function) {
+  GuardFunction printed = guard_function(id, entry, function);
+  return Event(EventId::kGuardCode, id)
+      .set("name", std::move(printed.name))
+      .set("code", std::move(printed.text));
+}
+
+void report_guards(const CompileContext& ctx, const CacheEntry& entry, PyView function) {
+  if (ctx.trace.wants(EventId::kGuardCode)) ctx.trace.emit(guard_code_event(ctx.id, entry, function));
   if (ctx.trace.wants(EventId::kGuardsBuilt))
     ctx.trace.emit(guards_event(EventId::kGuardsBuilt, ctx.id, guard_rows(entry)));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/compile_context.h"
+#include "guard/guard_python.h"
 #include "runtime/code_cache.h"
 
 namespace suture {
@@ -23,7 +24,10 @@ struct GuardRow {
 std::vector<GuardRow> guard_rows(const CacheEntry& entry);
 double guard_ns(const CacheEntry& entry);  // all together; -1: not measured
 
-void report_guards(const CompileContext& ctx, const CacheEntry& entry);
+void report_guards(const CompileContext& ctx, const CacheEntry& entry, PyView function);
+// The guards as a Python function.
+GuardFunction guard_function(const CompileId& id, const CacheEntry& entry, PyView function);
+Event guard_code_event(const CompileId& id, const CacheEntry& entry, PyView function);
 Event guard_costs_event(const CompileId& id, const CacheEntry& entry);
 std::function<void(const CacheEntry&)> guard_costs_reporter(const CompileContext& ctx);
 

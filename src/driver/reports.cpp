@@ -7,8 +7,10 @@
 
 #include <cfenv>
 
+#include "base/base64.h"
 #include "capture/source_text.h"
 #include "cpython/code_object.h"
+#include "cpython/marshalled_code.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
 #include "driver/recompile_causes.h"
@@ -471,6 +473,33 @@ std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, co
                    .set("conditions", conditions_text(kernel_status, fp_flags))
                    .set("count", int64_t{1}));
   };
+}
+
+namespace {
+
+// Made from code objects that live on with the record: they hold constants only.
+Event frame_code_event(const CompileId& id, const std::string& name, PyView original, PyView transformed) {
+  const PythonVersion version = running_python_version();
+  const auto bytes = [](PyView code) {
+    const auto marshalled = code ? marshalled_code(code) : Result<std::string>("");
+    return marshalled.ok() ? to_base64(*marshalled) : "";
+  };
+  return Event(EventId::kFrameCode, id)
+      .set("name", name)
+      .set("python", fmt::format("{}.{}", version.major, version.minor))
+      .set("original", bytes(original))
+      .set("transformed", bytes(transformed));
+}
+
+}  // namespace
+
+void report_code(const CompileContext& ctx, Compiler& compiler, const FrameInput& input, PyView transformed) {
+  const PyRef original = PyRef::borrow(function_code(input.function));
+  const PyRef code = PyRef::borrow(transformed ? function_code(transformed) : nullptr);
+  const std::string name = transformed ? function_name(transformed) : "";
+  compiler.report_unwritten(ctx.id, {EventId::kFrameCode}, [id = ctx.id, name, original, code] {
+    return std::vector<Event>{frame_code_event(id, name, original.get(), code.get())};
+  });
 }
 
 Break unsupported_python_version(const FrameInput& input) {

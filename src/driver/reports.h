@@ -52,6 +52,8 @@ Event assembly_event(const CompileId& id, const std::string& graph, Toolchain& t
                      const std::string& object);
 void report_output_bytecode(const CompileContext& ctx, const Capture& capture, const OutputCode& output,
                             const ContinuationFrames& continuations);
+// `transformed`: null when no Python code runs.
+void report_code(const CompileContext& ctx, Compiler& compiler, const FrameInput& input, PyView transformed);
 void report_symbols(const CompileContext& ctx, const Capture& capture, const DynamicPlan& plan);
 void report_frame_done(const CompileContext& ctx, const FrameInput& input, int entry,
                        const std::string& graph, const Phases& phases);

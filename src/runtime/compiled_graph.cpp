@@ -19,6 +19,7 @@ struct CompiledGraphObject {
   PyObject* callable;
   RunRecorder* recorder;  // null, but for a run that somebody wants to see
   RunAgain again;         // of a callable
+  RunWatch* watch;        // of a callable; a launcher has its own
 };
 
 PyTypeObject* graph_type = nullptr;  // made once, kept for ever
@@ -64,6 +65,7 @@ void graph_dealloc(PyObject* object) {
   if (self->weak_references) PyObject_ClearWeakRefs(object);
   delete std::exchange(self->launcher, nullptr);
   delete std::exchange(self->recorder, nullptr);
+  delete std::exchange(self->watch, nullptr);
   Py_CLEAR(self->callable);
   Py_CLEAR(self->name);
   PyObject_GC_Del(object);
@@ -119,6 +121,7 @@ PyRef make_object(std::unique_ptr<Launcher> launcher, PyRef callable, const std:
   self->callable = callable.release();
   self->recorder = nullptr;
   self->again = RunAgain::kGraph;
+  self->watch = nullptr;
   ++live_graphs;
   PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
   return PyRef::steal(reinterpret_cast<PyObject*>(self));
@@ -219,7 +222,9 @@ bool run_unrecorded(PyView compiled_graph, std::span<PyObject* const> inputs, st
 PyRef call_foreign(PyView compiled_graph, std::span<PyObject* const> inputs) {
   CompiledGraphObject* self = as_graph(compiled_graph);
   PyRef callable = PyRef::borrow(self->callable);
+  const RunWatch::Session session = self->watch ? self->watch->begins(inputs) : RunWatch::Session{};
   PyRef result = PyRef::steal(PyObject_Vectorcall(callable.get(), inputs.data(), inputs.size(), nullptr));
+  if (session) self->watch->ended(session);
   if (!result && self->again == RunAgain::kFrame && PyErr_ExceptionMatches(PyExc_Exception)) {
     discard_error();
     PyErr_SetNone(rerun_type);
@@ -253,6 +258,15 @@ PyRef run_foreign_graph(PyView compiled_graph, std::span<PyObject* const> inputs
 
 void record_next_run(PyView compiled_graph, std::unique_ptr<RunRecorder> recorder) {
   delete std::exchange(as_graph(compiled_graph)->recorder, recorder.release());
+}
+
+void watch_runs(PyView compiled_graph, std::unique_ptr<RunWatch> watch) {
+  CompiledGraphObject* self = as_graph(compiled_graph);
+  if (self->launcher) {
+    self->launcher->watch_runs(std::move(watch));
+  } else {
+    delete std::exchange(self->watch, watch.release());
+  }
 }
 
 const KernelLibrary* kernel_library(PyView compiled_graph) noexcept {

@@ -58,6 +58,20 @@ class RunRecorder {
   virtual void failed() = 0;  // instead of `after`: the run raised
 };
 
+// Is told of runs before they begin and when they have ended. Called with no Python exception set before, and with whatever the
+// run left after; runs no Python code.
+class RunWatch {
+ public:
+  struct Session {
+    uint64_t serial = 0, place = 0;  // serial 0: this run is not wanted
+    explicit operator bool() const { return serial != 0; }
+  };
+  virtual ~RunWatch() = default;
+  virtual bool every_run() const = 0;  // false: only runs whose sizes are not those of the run before
+  virtual Session begins(std::span<PyObject* const> inputs) = 0;
+  virtual void ended(Session session) = 0;
+};
+
 Status register_compiled_graph_type(PyView module);
 // Errors: kInternal when the plan and the library do not fit together.
 Result<PyRef> make_compiled_graph(NativeGraph native, std::string name);
@@ -73,6 +87,8 @@ bool run_compiled_graph(PyView compiled_graph, std::span<PyObject* const> inputs
 PyRef run_foreign_graph(PyView compiled_graph, std::span<PyObject* const> inputs);
 // The next run is recorded, and no further one.
 void record_next_run(PyView compiled_graph, std::unique_ptr<RunRecorder> recorder);
+// All runs from now on.
+void watch_runs(PyView compiled_graph, std::unique_ptr<RunWatch> watch);
 const KernelLibrary* kernel_library(
     PyView compiled_graph) noexcept;  // null: a foreign callable, or no kernels
 int compiled_graph_output_count(

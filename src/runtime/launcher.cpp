@@ -27,6 +27,8 @@ struct Launcher::Frame {
   Arena arena;
   uint32_t status = 0;
   int fp_flags = 0;
+  bool new_sizes = false;  // than in the call before
+  RunWatch::Session session;
 
   Frame(const LaunchPlan& plan, int symbol_count)
       : symbols(static_cast<size_t>(symbol_count)),
@@ -143,6 +145,7 @@ Launcher::Ending Launcher::run(std::span<PyObject* const> inputs, std::span<PyOb
   std::unique_ptr<Frame> frame =
       frame_ ? std::move(frame_) : std::make_unique<Frame>(native_.plan, native_.symbol_count);
   const Ending ending = run_in(*frame, inputs, outputs);
+  if (frame->session) watch_->ended(std::exchange(frame->session, {}));
   frame->release_objects();
   frame->saved.clear();
   frame->arena.trim();
@@ -172,6 +175,8 @@ Launcher::Outcome Launcher::launch(Frame& frame, std::span<PyObject* const> inpu
   frame.status = 0;
   frame.fp_flags = 0;
   if (!update_layout(frame, inputs) || !load_inputs(frame, inputs)) return Outcome::kReplay;
+  if (watch_ && (frame.new_sizes || watch_->every_run())) frame.session = watch_->begins(inputs);
+  frame.new_sizes = false;
   const Outcome allocated = allocate(frame);
   if (allocated != Outcome::kDone) return allocated;
   if (!saved_inputs_.empty() &&
@@ -203,7 +208,7 @@ bool Launcher::update_layout(Frame& frame, std::span<PyObject* const> inputs) co
   if (frame.has_layout && frame.symbols == frame.layout_symbols) return frame.layout.valid;
   evaluate_layout(native_.plan, frame.symbols, frame.layout);
   frame.layout_symbols = frame.symbols;
-  frame.has_layout = true;
+  frame.has_layout = frame.new_sizes = true;
   return frame.layout.valid;
 }
 

@@ -39,6 +39,7 @@ class Launcher {
   int traverse(visitproc visit, void* arg) const;
   void clear() { native_.replay = {}; }
   const KernelLibrary* library() const { return native_.library.get(); }
+  void watch_runs(std::unique_ptr<RunWatch> watch) { watch_ = std::move(watch); }
   void record_steps(RunRecorder* recorder) { recorder_ = recorder; }  // null: no longer
 
  private:
@@ -75,6 +76,7 @@ class Launcher {
   size_t input_count_ = 0;
   bool static_ = false;
   RunRecorder* recorder_ = nullptr;
+  std::unique_ptr<RunWatch> watch_;
   std::unique_ptr<Frame> frame_;  // null while in use
 };
 

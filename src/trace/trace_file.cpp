@@ -26,7 +26,8 @@ std::string file_name(int pid) {
 }  // namespace
 
 uint64_t TraceFile::events(bool with_assembly) {
-  return with_assembly ? ~uint64_t{0} : ~event_bit(EventId::kKernelAssembly);
+  const uint64_t all = ~event_bit(EventId::kGuardCode);
+  return with_assembly ? all : all & ~event_bit(EventId::kKernelAssembly);
 }
 
 void TraceFile::write(const Event& event) {

@@ -1,8 +1,16 @@
 """The minifier: from a failing graph to the smallest one that fails in the same way.
 
-case.py       what fails: a graph, its inputs, a backend, options; as values, as JSON, as files
-signature.py  what "the same failure" means
-run_case.py   runs a case in this process and says how it ended
-oracle.py     runs cases in child processes with limits and compares endings with the signature
-minimise.py   the search: candidates of the engine (src/toolbox/reduce), judged by the oracle
+case.py          what fails: a graph, its inputs, a backend, options; as values, as JSON, as files
+signature.py     what "the same failure" means
+run_case.py      runs a case in this process and says how it ended
+oracle.py        runs cases in child processes with limits and compares endings with the signature
+minimise.py      the search: candidates of the engine (src/toolbox/reduce), judged by the oracle
+
+launcher.py      what a failure leaves behind: minifier_launcher.py, BackendCompilerFailed
+checked_runs.py  compiled graphs whose failing runs leave files
+repro_file.py    minifier_launcher.py and repro.py: written, and read without running them
+data.py          inputs as literals that give back every bit
+backend_code.py  how such a file gets a backend that the user's program made
+certify.py       runs a file in a clean process
+record.py        write-ahead records: what a process that died was doing
 """

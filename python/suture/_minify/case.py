@@ -65,7 +65,7 @@ class Input:
             if any(stride % value.itemsize for stride in value.strides):
                 raise CaseError(f"strides {value.strides} are no multiples of the item size")
             if offset is None:
-                offset = _lowest_address(value) % ALIGNMENT
+                offset = lowest_address(value) % ALIGNMENT
             data = np.array(value, order="C", copy=True)
             data.flags.writeable = False
             return Input("array", value.dtype.name, data, value.shape, strides, alias, offset, value.flags.writeable)
@@ -99,7 +99,7 @@ class Input:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in out.items()}
 
 
-def _lowest_address(array: np.ndarray) -> int:
+def lowest_address(array: np.ndarray) -> int:
     lowest: int = np.lib.array_utils.byte_bounds(array)[0]
     return lowest
 
@@ -117,7 +117,7 @@ def inputs_of(values: Sequence[Any]) -> tuple[Input, ...]:
                         groups[member] = min(merged)
     bases: dict[int, int] = {}
     for member, group in groups.items():
-        lowest = _lowest_address(values[member])
+        lowest = lowest_address(values[member])
         bases[group] = min(bases.get(group, lowest), lowest)
     numbers = {group: number for number, group in enumerate(sorted(bases))}
     made = []
@@ -126,7 +126,7 @@ def inputs_of(values: Sequence[Any]) -> tuple[Input, ...]:
             made.append(Input.of(value))
             continue
         start = bases[groups[i]] // ALIGNMENT * ALIGNMENT
-        made.append(Input.of(value, numbers[groups[i]], _lowest_address(value) - start))
+        made.append(Input.of(value, numbers[groups[i]], lowest_address(value) - start))
     return tuple(made)
 
 

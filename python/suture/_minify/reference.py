@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,10 @@ def widened(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype in _WIDE:
         return value.astype(_WIDE[value.dtype])
     return value
+
+
+# NumPy's vector loops choose between zeros of two signs by the position of the element.
+ANY_ZERO = frozenset({"minimum", "maximum", "fmin", "fmax", "min", "max", "clip"})
 
 
 class _WideNumPy:
@@ -92,7 +97,6 @@ class Program:
         symbols = graph.symbol_values(*inputs)
         self.graph = graph.subgraph(symbols=symbols, fixed=list(symbols))[0] if symbols else graph
         self.placeholders = tuple(self.graph.placeholders)
-        self.inputs = tuple(inputs[: len(self.placeholders)])
         self.ops = [_op(node) for node in self.graph.nodes if node["kind"] != "Input"]
         weak = {node["name"] for node in self.graph.nodes if node["type"].startswith("py_")}
         dtypes = {node["name"]: np.dtype(node["dtype"]) for node in self.graph.nodes if node["name"] not in weak}
@@ -128,18 +132,41 @@ class Program:
         *,
         wide: bool = False,
         after: Callable[[Op, Any, Mapping[str, Any]], Any] | None = None,
+        keep_all: bool = True,
     ) -> dict[str, Any]:
-        """Every value by the name of its node. `inputs` are written into if the program does so."""
-        values: dict[str, Any] = {}
-        for name, value in zip(self.placeholders, inputs, strict=False):
-            values[name] = widened(value) if wide else value
+        """Values by the name of their node. `inputs` are written into if the program does so. keep_all: of every op; else of
+        inputs and outputs, and others only as long as they are read."""
+        with np.errstate(all="ignore"):
+            given = [widened(value) if wide else value for value in inputs]
+        values: dict[str, Any] = dict(zip(self.placeholders, given, strict=False))
         for op in self.ops:
-            given = [values[name] for name in self.operands(op)]
-            value = self.run_op(op, given, wide)
+            value = self.run_op(op, [values[name] for name in self.operands(op)], wide)
             if after is not None:
                 value = after(op, value, values)
             values[op.name] = value
+            if not keep_all:
+                for name in self._last_read[op.name]:
+                    del values[name]
         return values
+
+    @functools.cached_property
+    def _last_read(self) -> dict[str, list[str]]:
+        """Per op: values that nobody reads any more when it has run. Views keep the memory they look into themselves."""
+        last = {name: op.name for op in self.ops for name in (op.name, *self.operands(op))}
+        kept = {*self.placeholders, *self.graph.outputs}
+        unread: dict[str, list[str]] = {op.name: [] for op in self.ops}
+        for name, op in last.items():
+            if name not in kept:
+                unread[op].append(name)
+        return unread
+
+    def bytes_of_values(self) -> int:
+        """Of the values of all ops but views, at the sizes of the inputs."""
+        shapes = {node["name"]: node["shape"] for node in self.graph.nodes}
+        sizes = (
+            math.prod(int(size) for size in shapes[op.name]) * op.dtype.itemsize for op in self.ops if op.kind != "View"
+        )
+        return sum(sizes)
 
     def outputs(self, values: Mapping[str, Any]) -> list[Any]:
         return [values[name] for name in self._output_names()]
@@ -149,18 +176,40 @@ class Program:
 
     @functools.cached_property
     def tainted(self) -> frozenset[str]:
-        """Nodes whose value depends on an op that has no one right result. Stores taint the memory they write into."""
+        """Nodes whose value depends on an op that has no one right result."""
+        return self._reached_from(lambda op: op.bound > 0)
+
+    @functools.cached_property
+    def any_zero(self) -> frozenset[str]:
+        """Nodes whose value depends on an op for which a zero may have either sign."""
+        return self._reached_from(lambda op: op.op in ANY_ZERO)
+
+    def _reached_from(self, begins: Callable[[Op], bool]) -> frozenset[str]:
+        """These ops and all that depends on them. A store hands on to the memory it writes into, with all views of it."""
         root: dict[str, str] = {}
-        tainted: set[str] = set()
+        reached: set[str] = set()
         for op in self.ops:
             root[op.name] = root.get(op.operands[0], op.operands[0]) if op.kind == "View" else op.name
             sources = {root.get(name, name) for name in op.operands} | set(op.operands)
-            if op.bound or sources & tainted:
-                tainted.add(op.name)
+            if begins(op) or sources & reached:
+                reached.add(op.name)
                 if op.kind == "Effect":
-                    tainted.add(root.get(op.operands[0], op.operands[0]))
-        views = {name for name, base in root.items() if base in tainted}
-        return frozenset(tainted | views)
+                    reached.add(root.get(op.operands[0], op.operands[0]))
+        return frozenset(reached | {name for name, base in root.items() if base in reached})
+
+
+def program_of(graph: _core.Graph, inputs: Sequence[Any]) -> Program:
+    """Program(graph, inputs). The last few are kept, for graphs that are called again and again."""
+    key = graph.to_text(), tuple(graph.symbol_values(*inputs).items())
+    program = _kept.pop(key, None) or Program(graph, inputs)
+    _kept[key] = program
+    while len(_kept) > _MOST_KEPT:
+        del _kept[next(iter(_kept))]
+    return program
+
+
+_kept: dict[Any, Program] = {}  # the one used last is last
+_MOST_KEPT = 16
 
 
 def _op(node: Mapping[str, Any]) -> Op:

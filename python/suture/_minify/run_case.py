@@ -20,7 +20,7 @@ import numpy as np
 
 from suture import _core
 from suture._minify.case import Case, CaseError
-from suture._minify.signature import INVALID, PASSED, Outcome
+from suture._minify.signature import INVALID, KINDS, PASSED, Outcome
 
 TOLERANCE_ULP = 4096
 
@@ -83,7 +83,7 @@ class _Run:
             self._begin("compare")
             if got.error is not None:
                 return _raised("run_error", "run", got.error, call=number)
-            failure = failure or _difference(got, wanted, exact, number)
+            failure = failure or _judged(self.case, got, wanted, exact, number, compiler(self.case))
             if first is not None:
                 if _difference(got, first, True, number):
                     message = "two calls with the same inputs give different results"
@@ -146,6 +146,11 @@ def compile_case(case: Case) -> Callable[..., Any]:
     )
 
 
+def compiler(case: Case) -> Callable[[_core.Graph], Callable[..., Any]]:
+    """Compiles other graphs with the settings of the case."""
+    return lambda graph: compile_case(case.with_(graph_text=graph.to_text()))
+
+
 # --- comparing ------------------------------------------------------------------------------------------------------------
 
 
@@ -157,6 +162,43 @@ def _inexact_ops() -> frozenset[str]:
 def is_exact(case: Case) -> bool:
     """True when every op of the graph has one right result, bit for bit."""
     return case.numerics == "exact" and not any(node["op"] in _inexact_ops() for node in case.graph.nodes)
+
+
+def compare(
+    case: Case,
+    results: tuple[Any, ...],
+    inputs: list[Any],
+    compile_graph: Callable[[_core.Graph], Callable[..., Any]] | None = None,
+) -> Outcome | None:
+    """How a call on the case's inputs differs from NumPy's: `results`, and `inputs` as the call left them. None: it does not, or
+    NumPy itself raises. compile_graph: compiles graphs as this one was; given, ops whose rounding may differ are looked at one by
+    one, which compiles the graph once more when its results are not NumPy's bits."""
+    wanted = _called(case.graph.forward(), case.objects())
+    if wanted.error is not None:
+        return None
+    got = _Call()
+    got.results, got.inputs, got.warnings = results, inputs, wanted.warnings
+    return _judged(case, got, wanted, is_exact(case), 1, compile_graph)
+
+
+def _judged(
+    case: Case,
+    got: _Call,
+    wanted: _Call,
+    exact: bool,
+    number: int,
+    compile_graph: Callable[[_core.Graph], Callable[..., Any]] | None,
+) -> Outcome | None:
+    different = _difference(got, wanted, exact, number)
+    if different is not None or case.check != "accuracy":
+        return different
+    from suture._minify import taps
+
+    found = taps.first_wrong(case, got.results, got.inputs, compile_graph)
+    if found is None:
+        return None
+    kind = found.kind if found.kind in KINDS else "wrong_value"
+    return Outcome(kind, "compare", message=found.message, call=number)
 
 
 def _difference(got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome | None:
@@ -231,9 +273,9 @@ def _worst(a: np.ndarray, b: np.ndarray) -> str:
     """The element that is off most, in words."""
     with np.errstate(all="ignore"):
         if a.dtype.kind == "b":
-            distance = (a != b).astype(float)
+            distance = np.array(a != b, float)
         else:
-            distance = np.abs(np.asarray(a - b, float))
+            distance = np.array(np.abs(a.astype(float) - b.astype(float)))
             distance[np.isnan(distance) & ~(np.isnan(a) & np.isnan(b))] = np.inf
         distance = np.where(np.isnan(distance), 0.0, distance)
     place = tuple(int(i) for i in np.unravel_index(np.argmax(distance), a.shape))

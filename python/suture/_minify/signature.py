@@ -39,6 +39,7 @@ KINDS = {
     "segfault": "the process dies of SIGSEGV or SIGBUS",
     "abort": "the process calls abort()",
     "killed": "the process dies of another signal",
+    "exit": "the process ends itself",
     "hang": "the time limit is over",
     "oom": "more memory is asked for than the limit allows",
 }

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal as signals
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -26,8 +28,11 @@ from typing import Any
 import numpy as np
 
 from suture import _core
+from suture._minify import child, run_case
 from suture._minify.accuracy import Difference, Fresh, distance, judge, type_difference
-from suture._minify.reference import Op, Program, op_rows, widened
+from suture._minify.case import Case
+from suture._minify.reference import ANY_ZERO, Op, Program, program_of, widened
+from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
 
 Compile = Callable[[_core.Graph], Callable[..., Any]]
@@ -81,28 +86,93 @@ class Analysis:
     found_by: str = ""
     nondeterministic: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    died: str = ""  # how the process ended in which the graph was compiled and run, when it did not live
 
     @property
     def wrong(self) -> bool:
-        return bool(self.results or self.first or self.nondeterministic)
+        return bool(self.results or self.first or self.nondeterministic or self.died)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"wrong": self.wrong}
 
+    @staticmethod
+    def from_dict(found: Mapping[str, Any]) -> Analysis:
+        rows = [_row_from(row) for row in found["rows"]]
+        results = [Difference(**{**each, "index": tuple(each["index"])}) for each in found["results"]]
+        first = _row_from(found["first"]) if found["first"] else None
+        rest = {name: found[name] for name in ("found_by", "nondeterministic", "notes", "died")}
+        return Analysis(rows, results, first, **rest)
+
+
+def _row_from(row: Mapping[str, Any]) -> Row:
+    return Row(**{**row, "index": tuple(row["index"]), "operands": tuple(row["operands"])})
+
+
+def analyze_case(case: Case, seconds: float = 120.0) -> Analysis:
+    """Of a case, in a child process: a graph that crashes or hangs costs the caller nothing."""
+
+    def work(send: child.Send) -> Any:
+        return analyze(case.graph, case.objects, run_case.compiler(case), case.numerics == "fast").to_dict()
+
+    ending = child.call(work, seconds)
+    if ending.value is not None:
+        return Analysis.from_dict(ending.value)
+    if ending.timed_out:
+        return Analysis(died=f"it did not end within {seconds:g} s")
+    if ending.signal:
+        return Analysis(died=f"the process died of {signals.Signals(ending.signal).name}")
+    return Analysis(died=ending.error)
+
+
+def first_wrong(
+    case: Case, results: Sequence[Any], inputs: Sequence[Any], compile_graph: Compile | None
+) -> Difference | None:
+    """What is wrong with the results of a call of the case that left its inputs as `inputs`. Bits are compared first; only when
+    they differ, and rounding may be the reason, the graph is compiled again to look at each op (None: it is not)."""
+    program = program_of(case.graph, case.objects())
+    fast = case.numerics == "fast"
+    wrong = judge(program, case.objects, results, inputs, fast)
+    if wrong:
+        return wrong[0]
+    own = case.objects()
+    right = program.outputs(program.run(own, keep_all=False))
+    pairs = [*zip(results, right, strict=True), *zip(inputs, own, strict=True)]
+    if compile_graph is None or all(same_bits(np.asarray(a), np.asarray(b)) for a, b in pairs):
+        return None
+    analysis = Analysis()
+    if 3 * program.bytes_of_values() <= _free_memory() // 2:
+        _judge_taps(program, case.graph, case.objects, compile_graph, {}, analysis, fast)
+    row = analysis.first
+    if row is None:
+        return None
+    where = f"{row.node} = {row.op} ({row.target}) at {row.file}:{row.line}"
+    message = f"{where}: {row.why}: {row.got} instead of {row.wanted}"
+    return Difference(row.node, "wrong_value", message, row.index, row.got, row.wanted, row.ulp, row.bound)
+
 
 def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool = False) -> Analysis:
     """Compiles and runs the graph in this process: what may crash or hang belongs into a child (see oracle.py)."""
-    program = Program(graph, fresh())
+    program = program_of(graph, fresh())
     analysis = Analysis()
     with _kernels() as kernels:
         compiled = compile_graph(graph)
         results, inputs = _call(compiled, fresh)
         analysis.nondeterministic = _differing(results, _call(compiled, fresh)[0])
     analysis.results = judge(program, fresh, results, inputs, fast)
+    needed = 3 * program.bytes_of_values()  # compiled, NumPy's, and one in wider precision
+    if needed > _free_memory() // 2:
+        analysis.notes.append(
+            f"too large to look at every value ({needed / 2**30:.1f} GiB): only results are judged; minimise the case first"
+        )
+        return analysis
     _judge_taps(program, graph, fresh, compile_graph, kernels, analysis, fast)
     if analysis.results and not analysis.first:
         _judge_prefixes(program, graph, fresh, compile_graph, kernels, analysis, fast)
     return analysis
+
+
+def _free_memory() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _call(compiled: Callable[..., Any], fresh: Fresh) -> tuple[tuple[Any, ...], list[Any]]:
@@ -127,12 +197,8 @@ def _kernels() -> Iterator[dict[str, str]]:
     kernels: dict[str, str] = {}
 
     def on_event(line: str) -> None:
-        if kernels:
-            return
-        table = json.loads(json.loads(line)["fields"]["lines"] or "{}")
-        for row in table.get("lines", ()):
-            if row["kind"] != "read":
-                kernels.setdefault(table["nodes"][row["node"]]["name"], table["kernels"][row["kernel"]]["name"])
+        if not kernels:
+            kernels.update(kernels_of(json.loads(line)["fields"]["lines"]))
 
     token = _core.subscribe(["kernel_source"], on_event)
     try:
@@ -235,7 +301,7 @@ class _Judging:
                 op, self._kernels, verdict=NOT_JUDGED, ulp=float(far.max()), why="numerics='fast' rounds as it likes"
             )
         if not far.any():
-            if op_rows()[op.op]["name"] in _ANY_ZERO:
+            if op.op in ANY_ZERO:
                 return _row(op, self._kernels)
             far = (np.signbit(a) != np.signbit(b)).astype(float)
             return self._wrong(op, far, a, b, given, "the sign of a zero differs from NumPy's")
@@ -244,11 +310,12 @@ class _Judging:
     def _bounded(self, op: Op, a: np.ndarray, b: np.ndarray, given: list[Any]) -> Row:
         with np.errstate(all="ignore"):
             exact = np.asarray(self._program.run_op(op, [_as_loop(value, op) for value in given], wide=True))
-            mine, numpys = _error(a, exact), _error(b, exact)
+            largest = _largest(given) if op.op in _CANCELS else 0.0
+            mine, numpys = _error(a, exact, largest), _error(b, exact, largest)
         if self._fast:
             mine = np.where(np.isfinite(mine), mine, 0.0)
         special = np.isnan(a) != np.isnan(b)
-        mine[special] = np.inf
+        mine = np.where(special, np.inf, mine)
         zeros = (
             (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b)) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
         )
@@ -278,8 +345,15 @@ class _Judging:
         )
 
 
-# NumPy's vector loops choose between zeros of two signs by the position of the element.
-_ANY_ZERO = frozenset({"minimum", "maximum", "fmin", "fmax", "min", "max", "clip"})
+# Bounds of these are in units of the largest of operands and result, as ops.def says.
+_CANCELS = frozenset({"logaddexp"})
+
+
+def _largest(given: Sequence[Any]) -> Any:
+    sizes: Any = 0.0
+    for value in given:
+        sizes = np.maximum(sizes, np.abs(value))
+    return sizes
 
 
 def _as_loop(value: Any, op: Op) -> Any:
@@ -289,17 +363,16 @@ def _as_loop(value: Any, op: Op) -> Any:
     return widened(op.dtype.type(value))
 
 
-def _error(value: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """Distance of each element from the exact one, in units in the last place of the exact one; NaN in both is 0.
-    Beyond the largest number infinity stands for what the exact result is rounded to."""
+def _error(value: np.ndarray, exact: np.ndarray, largest: Any = 0.0) -> np.ndarray:
+    """Distance of each element from the exact one, in units in the last place of the exact one, or of `largest`; NaN in both is
+    0. Beyond the largest number infinity stands for what the exact result is rounded to."""
     if value.dtype.kind == "c":
         return np.maximum(_error(value.real, exact.real), _error(value.imag, exact.imag))
     rounded = exact.astype(value.dtype)
-    unit = np.spacing(np.abs(rounded)).astype(exact.dtype)
+    unit = np.spacing(np.maximum(np.abs(rounded), largest).astype(value.dtype)).astype(exact.dtype)
     error = (np.abs(value.astype(exact.dtype) - exact) / unit).astype(np.float64)
     edge = ~np.isfinite(rounded) | ~np.isfinite(value)
-    error[edge] = ulp_distance(value[edge], rounded[edge])
-    return error
+    return np.where(edge, ulp_distance(value, rounded), error)
 
 
 def _take_over(value: Any, tap: Any) -> Any:
@@ -340,7 +413,7 @@ def _judge_prefixes(
     def fails(count: int) -> bool:
         part, _ = graph.subgraph([op.name for op in ops[:count]])
         results, inputs = _call(compile_graph(part), fresh)
-        wrong[count] = judge(Program(part, fresh()), fresh, results, inputs, fast)
+        wrong[count] = judge(program_of(part, fresh()), fresh, results, inputs, fast)
         return bool(wrong[count])
 
     low, high = 0, len(ops)  # the first `low` ops are right, the first `high` are wrong

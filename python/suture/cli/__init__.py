@@ -21,6 +21,8 @@ VERBS = {
     "run": "run a program with logs or a trace switched on",
     "logs": "print the events of a recorded trace as logs",
     "where": "say which line of Python a line of a kernel is made from, and back",
+    "bisect": "find the step of the compiler that makes a failure: pass, change, fusion",
+    "minify": "reduce a graph that failed to the smallest one that fails in the same way",
     "cache": "look at, verify or clear the disk cache",
     "doctor": "say whether Suture can work here, and with which settings",
 }

@@ -55,7 +55,8 @@ const std::vector<DumpFile>& all_dump_files() {
   using enum EventId;
 #define events(...) {__VA_ARGS__}
   static const std::vector<DumpFile> table = {
-#define SUTURE_DUMP_FILE(id, name, events, doc) {#id, name, events, doc, &write_##id},
+#define SUTURE_DUMP_FILE(id, name, events, doc) \
+  {#id, name, events, doc, &write_##id, !std::string_view(name).ends_with("jsonl")},
 #include "toolbox/dump/dump_files.def"
   };
 #undef events
@@ -94,6 +95,7 @@ std::string write_assembly(const CompileDump& dump) {
 
 std::string write_perf_hints(const CompileDump& dump) { return rendered(dump, "perf_hints"); }
 std::string write_guards(const CompileDump& dump) { return last_rendered(dump, "guards"); }
+std::string write_guard_code(const CompileDump& dump) { return dump.text_of(EventId::kGuardCode, "code"); }
 std::string write_symbols(const CompileDump& dump) { return rendered(dump, "dynamic"); }
 std::string write_breaks(const CompileDump& dump) { return rendered(dump, "graph_breaks"); }
 std::string write_recompile(const CompileDump& dump) { return rendered(dump, "recompiles_verbose"); }

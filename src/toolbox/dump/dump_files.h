@@ -14,6 +14,7 @@ struct DumpFile {
   std::vector<EventId> events;
   std::string_view doc;
   std::string (*write)(const CompileDump&);
+  bool linked;  // lines of the program that it names stand in the index
 };
 const std::vector<DumpFile>& all_dump_files();
 

@@ -3,6 +3,7 @@
 
 #include "base/escaped_text.h"
 #include "base/json_writer.h"
+#include "base/source_line.h"
 #include "toolbox/dump/dump_writer.h"
 
 namespace suture::toolbox {
@@ -43,7 +44,11 @@ void write_file(JsonWriter& json, const DumpedFile& file) {
       .end_object();
 }
 
-void write_compile(JsonWriter& json, const DumpedCompile& compile) {
+std::string text_of(const SourceLine& source, const LineLinks::Place& place) {
+  return source ? bounded_source_line(source(place.first, static_cast<int>(place.second))) : "";
+}
+
+void write_compile(JsonWriter& json, const DumpedCompile& compile, const SourceLine& source) {
   json.begin_object()
       .field("id", compile.dump.id())
       .field("function", compile.dump.function)
@@ -59,7 +64,47 @@ void write_compile(JsonWriter& json, const DumpedCompile& compile) {
   json.end_array().key("missing").begin_array();
   for (const auto& [name, why] : compile.missing)
     json.begin_object().field("path", name).field("why", why).end_object();
+  json.end_array().key("lines").begin_array();
+  for (const auto& [place, files] : compile.links.places()) {
+    json.begin_object().field("file", place.first).field("line", place.second);
+    json.field("source", text_of(source, place)).key("places").begin_object();
+    for (const auto& [name, lines] : files) {
+      json.key(name).begin_array();
+      for (const int64_t line : lines) json.value(line);
+      json.end_array();
+    }
+    json.end_object().end_object();
+  }
   json.end_array().end_object();
+}
+
+// "12, 14-17": runs of lines are one range.
+std::string line_ranges(const std::vector<int64_t>& lines) {
+  std::string text;
+  for (size_t i = 0; i < lines.size();) {
+    size_t last = i;
+    while (last + 1 < lines.size() && lines[last + 1] == lines[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", lines[i]);
+    if (last > i) text += fmt::format("-{}", lines[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string line_rows(const DumpedCompile& compile, const SourceLine& source) {
+  std::string html;
+  for (const auto& [place, files] : compile.links.places()) {
+    html += fmt::format("<tr><td class=n>{}:{}</td><td><code>{}</code></td><td>",
+                        escaped(place.first.substr(place.first.rfind('/') + 1)), place.second,
+                        escaped(text_of(source, place)));
+    for (const auto& [name, lines] : files)
+      html += fmt::format("<a href=\"{0}/{1}\">{1}</a>&nbsp;{2} ", compile.directory, escaped(name),
+                          line_ranges(lines));
+    html += "</td></tr>\n";
+  }
+  return html.empty() ? ""
+                      : "<details><summary>Lines of the program, and where they went</summary>\n<table>\n" +
+                            html + "</table></details>\n";
 }
 
 // Paths are made of safe characters, see safe_name and safe_path.
@@ -81,7 +126,7 @@ std::string index_json(const DumpIndex& index) {
   json.key("files").begin_array();
   for (const DumpedFile& file : index.shared) write_file(json, file);
   json.end_array().key("compiles").begin_array();
-  for (const DumpedCompile* compile : index.compiles) write_compile(json, *compile);
+  for (const DumpedCompile* compile : index.compiles) write_compile(json, *compile, index.source_line);
   json.end_array().end_object();
   return json.text() + "\n";
 }
@@ -110,7 +155,7 @@ std::string index_html(const DumpIndex& index) {
     for (const auto& [name, why] : compile->missing)
       html += fmt::format("<tr><td><code>{}</code></td><td class=n>missing</td><td>{}</td></tr>\n",
                           escaped(name), escaped(why));
-    html += "</table>\n";
+    html += "</table>\n" + line_rows(*compile, index.source_line);
   }
   html += "<h2>Shared</h2>\n<table>\n";
   for (const DumpedFile& file : index.shared) html += file_row("", file);

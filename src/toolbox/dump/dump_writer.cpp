@@ -114,6 +114,7 @@ void DumpWriter::learn(DumpedCompile& compile, const EventRecord& event) {
     compile.dump.file = event.str("file");
     compile.dump.line = event.integer("line");
   }
+  compile.links.learn(event);
   if (event.is(EventId::kFrameStart)) compile.dump.kind = event.str("kind");
   if (event.is(EventId::kFrameDone)) {
     compile.state = DumpState::kCompiled;
@@ -139,10 +140,12 @@ void DumpWriter::write_files(DumpedCompile& compile, const EventRecord& event) {
       continue;
     }
     std::string why = directory_.write(compile.directory, std::string(file.name), text);
-    if (why.empty())
-      compile.files[std::string(file.name)] = described(file.name, text, event.name, file.doc);
-    else
+    if (!why.empty()) {
       note(std::move(why));
+      continue;
+    }
+    compile.files[std::string(file.name)] = described(file.name, text, event.name, file.doc);
+    if (file.linked) compile.links.scan(std::string(file.name), text);
   }
 }
 
@@ -193,7 +196,8 @@ std::string DumpWriter::directory_of(std::string_view compile_id) {
 
 void DumpWriter::write_index() {
   indexed_ = ended_;
-  DumpIndex index{{}, shared_, troubles_, settings_.facts, static_cast<int64_t>(refused_.size())};
+  DumpIndex index{
+      {}, shared_, troubles_, settings_.source_line, settings_.facts, static_cast<int64_t>(refused_.size())};
   for (const auto& key : order_) index.compiles.push_back(&compiles_.at(key));
   // The manifest last: what it lists is there.
   for (const char* name : {"index.html", "index.json"}) {

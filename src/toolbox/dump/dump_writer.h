@@ -22,6 +22,7 @@
 
 #include "toolbox/dump/compile_dump.h"
 #include "toolbox/dump/dump_directory.h"
+#include "toolbox/dump/line_links.h"
 
 namespace suture::toolbox {
 
@@ -49,6 +50,7 @@ struct DumpedCompile {
   double ms = 0;
   bool forgotten = false;  // old: later events change nothing
   std::map<std::string, DumpedFile> files;
+  LineLinks links;
   std::map<std::string, std::string> missing;  // name of a file that could not be made -> why
 };
 
@@ -91,6 +93,7 @@ struct DumpIndex {
   std::vector<const DumpedCompile*> compiles;
   const std::vector<DumpedFile>& shared;
   const std::vector<std::string>& troubles;
+  const SourceLine& source_line;
   std::string facts;
   int64_t not_written = 0;  // compiles beyond the limit
 };

@@ -217,7 +217,11 @@ void TraceModel::add_trouble(const EventRecord& event) {
   auto& replay = find_or_add(replays, [&](const ReplayModel& r) {
     return r.graph == event.str("graph") && r.conditions == event.str("conditions");
   });
-  replay = {event.str("graph"), frame ? frame->function : "", file, event.str("conditions"), line,
+  replay = {event.str("graph"),
+            frame ? frame->function : "",
+            file,
+            event.str("conditions"),
+            line,
             replay.count + std::max<int64_t>(1, event.integer("count"))};  // older traces do not say
 }
 

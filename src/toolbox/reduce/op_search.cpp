@@ -126,6 +126,7 @@ std::vector<bool> OpSearch::values_read() const {
 Choice OpSearch::without(std::span<const int> ops, Way way) const {
   Choice choice = best_;
   for (int op : ops) {
+    if (!kept(op)) continue;
     const bool bypass = way == Way::kBypassing && !node(op).bypass.empty();
     choice[static_cast<size_t>(op)] = bypass ? kBypass + node(op).bypass.front() : kCut;
   }
@@ -142,7 +143,8 @@ bool OpSearch::ask(Choice question, std::string what) {
 bool OpSearch::ask_drop(std::span<const int> ops, Way way) {
   asked_way_ = way;
   const char* verb = way == Way::kCutting ? "drop" : "bypass";
-  return ask(without(ops, way), fmt::format("{} {} of {} ops", verb, ops.size(), kept().size()));
+  const auto dropped = std::ranges::count_if(ops, [&](int op) { return kept(op); });
+  return ask(without(ops, way), fmt::format("{} {} of {} ops", verb, dropped, kept().size()));
 }
 
 // --- phases ------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ bool Reducer::done() const { return search_->done() || calls_ >= budget_; }
 void Reducer::answer(const Known& known) {
   const bool first = used_.emplace(search_->question(), true).second;
   const bool counted = known.counted && first;
-  steps_.push_back({search_->what(), known.verdict, counted});
+  steps_.push_back({known.candidate, search_->what(), known.verdict, counted});
   calls_ += counted;
   search_->answer(known.verdict);
 }
@@ -96,7 +96,7 @@ Status Reducer::report(int id, Verdict verdict, bool counted) {
   const auto found = asked_.find(id);
   if (found == asked_.end())
     return Error::unsupported("reduce", fmt::format("candidate {} is not waiting for a verdict", id));
-  known_.emplace(found->second, Known{verdict, counted});
+  known_.emplace(found->second, Known{id, verdict, counted});
   asked_.erase(found);
   advance();
   return ok_status();
@@ -127,7 +127,7 @@ Status Reducer::resume(const std::string& text) {
     std::getline(words >> std::ws, what);
     const auto known = std::ranges::find(kNames, verdict);
     if (known == std::end(kNames) || search_->done() || search_->what() != what) return other;
-    const Known answered{static_cast<Verdict>(known - std::begin(kNames)), how == "asked"};
+    const Known answered{0, static_cast<Verdict>(known - std::begin(kNames)), how == "asked"};
     known_.emplace(search_->question(), answered);
     answer(answered);
   }

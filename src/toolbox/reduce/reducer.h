@@ -28,7 +28,8 @@ class Reducer {
     Choice choice;
     std::string what;
   };
-  struct Step {  // a serial answer
+  struct Step {         // a serial answer
+    int candidate = 0;  // that had this verdict; 0 after resume
     std::string what;
     Verdict verdict = Verdict::kPass;
     bool counted = true;  // the oracle was asked
@@ -58,6 +59,7 @@ class Reducer {
 
  private:
   struct Known {
+    int candidate;
     Verdict verdict;
     bool counted;
   };

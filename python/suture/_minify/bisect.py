@@ -1,0 +1,438 @@
+"""Which step of the compiler makes a failure: stage, then the one change of a pass or the one decision to fuse.
+
+Overview
+    1. The failing settings run first and fix the signature. Failures that come and go get as many runs per variant as it takes
+       to miss one in a hundred. Who fails three times in a row may still be one of them: the passing variant of the answer
+       is run again, and when it fails then, all begins anew with more runs.
+    2. A ladder of variants adds one part of the compiler at a time, from the captured graph under NumPy to everything. The
+       first rung that fails behind one that passes names the stage.
+    3. Changes of optional passes, decisions to fuse and levels of the C++ compiler are numbered (docs/bisect.md), and the first
+       n of them can be had alone: a binary search finds the first n that fails.
+    4. Other values of n are tried as well. Where a larger n passes, or a smaller one fails, the search had no ground; then all
+       values are tried when they are few, and the answer says that there is more than one place.
+    5. The shortest beginning of the program that fails under the failing settings names an op and a user line.
+    What is compiled in the failing and in the nearest passing variant is compared as text.
+    Slow graphs are asked the other way round: which part, when it is left out, makes them fast again.
+Invariants
+    - Every variant runs in a process of its own. It runs once, unless the failure comes and goes; the failing settings and the
+      passing variant of the answer run more often, to be sure.
+    - The two variants of the answer differ in one setting, and both have been run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from suture._minify.case import Case, Input
+from suture._minify.signature import Outcome, Signature, Verdict
+from suture._minify.variants import CaseSubject, Probe, ProgramSubject, SlowSubject, Subject, Texts, Variant, diff
+
+FULL = Variant("as it fails")
+CONFIRMING = 3  # runs of the failing settings: all must fail, or the failure comes and goes
+MISSED = 0.01  # chance to take a failure that comes and goes for a pass
+MOST_RUNS = 40  # of one variant
+FEW = 64  # values that are all tried where the search has no ground
+LEAST_WAIT = 5.0  # seconds
+CHECKS = 12  # other values that are tried after a binary search
+
+_PLAIN = {"fusion": False, "loop_order": False, "kernel_opt": "O0"}
+# (what the rung adds, variant). Each rung does all that the one before does.
+LADDER = [
+    ("graph", Variant("the captured graph, under NumPy", "eager")),
+    ("required passes", Variant("required passes, interpreted", "lowered_eager", {"pass_limit": 0})),
+    ("optional passes", Variant("all passes, interpreted", "lowered_eager")),
+    ("kernels", Variant("required passes, a kernel per op at O0", "", {"pass_limit": 0, **_PLAIN})),
+    ("optional passes", Variant("all passes, a kernel per op at O0", "", _PLAIN)),
+    ("fusion", Variant("fused kernels at O0", "", {"loop_order": False, "kernel_opt": "O0"})),
+    ("loop order", Variant("loops ordered and merged, at O0", "", {"kernel_opt": "O0"})),
+    ("C++ optimiser", Variant("kernels at O1", "", {"kernel_opt": "O1"})),
+    ("C++ optimiser", Variant("kernels at O2", "", {"kernel_opt": "O2"})),
+    ("C++ optimiser", FULL),
+]
+# What can be left out, for failures that need the rest: (stage, variant without it).
+WITHOUT = [
+    ("fusion", Variant("without fusion", "", {"fusion": False})),
+    ("loop order", Variant("without loop order", "", {"loop_order": False})),
+    ("optional passes", Variant("without optional passes", "", {"pass_limit": 0})),
+    ("C++ optimiser", Variant("kernels at O2", "", {"kernel_opt": "O2"})),
+]
+_LIMITS = {"optional passes": "pass_limit", "fusion": "fusion_limit"}
+
+
+@dataclass
+class Row:
+    """A variant that was run."""
+
+    label: str
+    settings: dict[str, Any]
+    verdict: str
+    text: str
+
+
+@dataclass
+class Bisection:
+    """
+    reproduced   the failing settings fail in this process's children, too
+    signature    of the failure
+    rate         part of the runs that fail
+    stage        what makes it; "" when no variant passes, or when nothing could be told
+    number       of the change or the decision, from 1; 0: the stage is not made of such
+    name         of it
+    lines        user lines of the nodes that the name speaks of: "mul at script.py:5"
+    op, place    op that the failure needs, and its user line, "" when not found
+    kernel       that computes it in the failing variant
+    failing, passing: settings of the two variants of the answer; they differ in one
+    ladder, probes: what was run
+    monotone     False: other numbers do not agree with a single place
+    flips        where the verdict changes from n - 1 to n, for failures that are not monotone
+    diffs        unified diffs by "graph", "schedule", "C++"; "" where equal
+    """
+
+    reproduced: bool = False
+    signature: str = ""
+    rate: float = 1.0
+    stage: str = ""
+    number: int = 0
+    name: str = ""
+    lines: list[str] = field(default_factory=list)
+    op: str = ""
+    place: str = ""
+    kernel: str = ""
+    failing: dict[str, Any] = field(default_factory=dict)
+    passing: dict[str, Any] | None = None
+    ladder: list[Row] = field(default_factory=list)
+    probes: list[Row] = field(default_factory=list)
+    monotone: bool = True
+    flips: list[int] = field(default_factory=list)
+    diffs: dict[str, str] = field(default_factory=dict)
+    runs: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """1 REPRODUCED, 0 NOT, 77 cannot be told here."""
+        return 1 if self.reproduced else 77 if self.notes and not self.signature else 0
+
+
+Progress = Callable[[str], None]
+
+
+def bisect(case: Case, *, seconds: float = 30.0, progress: Progress = lambda text: None) -> Bisection:
+    """Of a failing case. `seconds` for one run of one variant."""
+    return _Search(CaseSubject(case, seconds), progress).result()
+
+
+def bisect_slow(
+    case: Case, ratio: float = 2.0, *, seconds: float = 30.0, progress: Progress = lambda text: None
+) -> Bisection:
+    """Of a case whose compiled graph takes more than `ratio` times as long as NumPy."""
+    return _Search(SlowSubject(case, ratio, seconds), progress).result()
+
+
+def bisect_program(command: list[str], *, seconds: float = 60.0, progress: Progress = lambda text: None) -> Bisection:
+    """Of `python COMMAND`: a failure is an exit code, an exception, a signal or no end within `seconds`."""
+    return _Search(ProgramSubject(command, seconds), progress).result()
+
+
+class _Search:
+    def __init__(self, subject: Subject, progress: Progress) -> None:
+        self.subject, self.progress = subject, progress
+        self.found = Bisection()
+        self._known: dict[str, Probe] = {}
+        self._repeats = 1
+        self._culprit_op = ""
+
+    # --- running variants ---
+
+    def probe(self, variant: Variant) -> Probe:
+        """The verdict on a variant; a failing run of several settles it."""
+        if variant.key not in self._known:
+            self.progress(variant.label)
+            probes = []
+            for _ in range(self._repeats):
+                probes.append(self._run(variant))
+                if probes[-1].verdict is Verdict.SAME:
+                    break
+            self._known[variant.key] = probes[-1]
+        return self._known[variant.key]
+
+    def _run(self, variant: Variant) -> Probe:
+        outcome = self.subject.run(variant)
+        self.found.runs += 1
+        signature = self.subject.signature
+        if signature is None:
+            return Probe(Verdict.SAME if outcome.failed else Verdict.PASS, str(outcome), outcome)
+        return Probe(signature.judge(outcome), _text_of(outcome), outcome)
+
+    def fails(self, variant: Variant) -> bool:
+        return self.probe(variant).verdict is Verdict.SAME
+
+    def _row(self, variant: Variant) -> Row:
+        probe = self.probe(variant)
+        return Row(variant.label, variant.settings, str(probe.verdict), probe.text)
+
+    # --- the search ---
+
+    def result(self) -> Bisection:
+        if not self._confirm():
+            return self.found
+        self._search()
+        if self._repeats == 1 and self._passes_by_chance():
+            self._begin_anew()
+            self._search()
+        steady_case = isinstance(self.subject, CaseSubject) and self._repeats == 1
+        if steady_case and not isinstance(self.subject, SlowSubject):
+            self._name_op()
+        self._compare()
+        return self.found
+
+    def _search(self) -> None:
+        answer = None if isinstance(self.subject, SlowSubject) else self._ladder()
+        answer = answer or self._without()
+        if answer:
+            self._narrow(*answer)
+
+    def _passes_by_chance(self) -> bool:
+        if self.found.passing is None:
+            return False
+        again = [self._run(_variant(self.found.passing)).verdict for _ in range(CONFIRMING)]
+        return Verdict.SAME in again
+
+    def _begin_anew(self) -> None:
+        """The failure comes and goes, though it came three times at first."""
+        runs = 4 * CONFIRMING
+        failed = sum(self._run(FULL).verdict is Verdict.SAME for _ in range(runs))
+        before = self.found
+        self.found = Bisection(True, before.signature, runs=before.runs, failing=FULL.settings)
+        self._known = {FULL.key: self._known[FULL.key]}
+        self._comes_and_goes(failed + CONFIRMING, runs + CONFIRMING)
+
+    def _comes_and_goes(self, failed: int, runs: int) -> None:
+        self.found.rate = failed / runs
+        if failed == runs:  # it never passes as it is, but a variant did by chance
+            failed = runs - 1
+        self._repeats = min(MOST_RUNS, math.ceil(math.log(MISSED) / math.log(1 - failed / runs)))
+        self._repeats = max(self._repeats, CONFIRMING)
+        self.found.notes.append(
+            f"the failure comes and goes: {self.found.rate:.0%} of {runs} runs fail, so a variant passes after {self._repeats} runs"
+        )
+
+    def _confirm(self) -> bool:
+        """Fixes the signature; tells failures that come and go."""
+        first = None
+        failed = 0
+        runs = CONFIRMING
+        number = 0
+        while number < runs:
+            self.progress("as it fails")
+            outcome = self.subject.run(FULL)
+            self.found.runs += 1
+            number += 1
+            if not outcome.failed and outcome.kind != "pass":
+                self.found.notes.append(f"it cannot be judged: {outcome.message}")
+                return False
+            if outcome.failed and first is None:
+                first = outcome
+                self.subject.signature = Signature.of(outcome)
+                if outcome.kind == "hang" and not isinstance(self.subject, SlowSubject):
+                    runs = number  # waiting is dear; the answer is confirmed at the end
+                    self._wait_less()
+            failed += bool(first and self.subject.signature and self.subject.signature.judge(outcome) is Verdict.SAME)
+            if number == CONFIRMING and 0 < failed < number:
+                runs = 4 * CONFIRMING  # for a better estimate
+        if first is None or self.subject.signature is None:
+            return False
+        self.found.reproduced, self.found.signature = True, str(self.subject.signature)
+        if failed < number:
+            self._comes_and_goes(failed, number)
+        self._known[FULL.key] = Probe(Verdict.SAME, _text_of(first), first)
+        self.found.failing = FULL.settings
+        return True
+
+    def _wait_less(self) -> None:
+        """A run is a hang when it takes ten times as long as compiling it, and LEAST_WAIT at least."""
+        start = time.monotonic()
+        self.subject.texts(FULL)
+        compiling = time.monotonic() - start
+        self.subject.seconds = min(self.subject.seconds, max(LEAST_WAIT, 10 * compiling))
+
+    def _ladder(self) -> tuple[str, Variant, Variant] | None:
+        """(stage, the rung that passes, the one that fails)"""
+        native = self.subject.backend == "native"
+        rungs = [rung for rung in LADDER if native or rung[1].backend or rung[1] is FULL]
+        verdicts = []
+        for _, variant in rungs:
+            self.found.ladder.append(self._row(variant))
+            verdicts.append(self.probe(variant).verdict)
+        at = verdicts.index(Verdict.SAME)
+        if Verdict.PASS in verdicts[at:]:
+            self.found.notes.append("a rung of the ladder above a failing one passes: the parts hide the failure, too")
+        stage, failing = rungs[at]
+        self.found.stage = stage if native or failing is not FULL else f"backend {self.subject.backend}"
+        self.found.failing = failing.settings
+        if at == 0:
+            self.found.stage = "graph"
+            self.found.notes.append(
+                "the captured graph itself fails under NumPy: capture, or what surrounds compiled graphs"
+            )
+            return None
+        if verdicts[at - 1] is not Verdict.PASS:
+            self.found.notes.append(f"the rung below ends in another way: {self.probe(rungs[at - 1][1]).text}")
+        self.found.passing = rungs[at - 1][1].settings
+        if self.found.stage == "kernels":
+            self._other_toolchain(failing)
+        return self.found.stage, rungs[at - 1][1], failing
+
+    def _other_toolchain(self, failing: Variant) -> None:
+        """The C++ text, or the compiler that is built in?"""
+        other = Variant("the same, by a C++ compiler as a subprocess", "", failing.options, {"toolchain": "subprocess"})
+        self.found.ladder.append(self._row(other))
+        if self.probe(other).verdict is Verdict.PASS:
+            self.found.stage = "C++ compiler in this process"
+            self.found.passing = other.settings
+
+    def _without(self) -> tuple[str, Variant, Variant] | None:
+        """For failures that need the rest of the compiler: the first part without which it passes."""
+        if self.subject.backend != "native":
+            return None
+        for stage, variant in WITHOUT:
+            if self.found.passing is None:
+                self.found.ladder.append(self._row(variant))
+                if self.probe(variant).verdict is Verdict.PASS:
+                    self.found.stage, self.found.failing, self.found.passing = stage, FULL.settings, variant.settings
+                    return stage, variant, FULL
+        return None
+
+    def _narrow(self, stage: str, passing: Variant, failing: Variant) -> None:
+        option = _LIMITS.get(stage)
+        if option is None:
+            return
+        made = self.subject.texts(failing)
+        names = made.changes if option == "pass_limit" else made.fusions
+        base = Variant(failing.label, failing.backend, dict(failing.options), failing.process)
+        if not names:
+            self.found.notes.append(f"the failing variant makes no {'change' if option == 'pass_limit' else 'fusion'}")
+            return
+        if not self._verdict_at(base, option, len(names)) or self._verdict_at(base, option, 0):
+            self.found.notes.append(f"{option} alone does not decide between the two variants")
+            return
+        number = self._first_failing(base, option, len(names))
+        self._check(base, option, number, len(names))
+        self.found.number, self.found.name = number, names[number - 1]
+        self.found.lines = self._lines(names[number - 1].partition(": ")[2] or names[number - 1])
+        self.found.failing = base.limited(option, number).settings
+        self.found.passing = base.limited(option, number - 1).settings
+
+    def _lines(self, name: str) -> list[str]:
+        if not isinstance(self.subject, CaseSubject):
+            return []
+        nodes = {node["name"]: node for node in self.subject.case.graph.nodes}
+        spoken = [nodes[word] for word in name.split() if word in nodes]
+        return [f"{node['name']} at {node['file']}:{node['line']}" for node in spoken]
+
+    def _verdict_at(self, base: Variant, option: str, number: int) -> bool:
+        variant = base.limited(option, number)
+        new = variant.key not in self._known
+        fails = self.fails(variant)
+        if new:
+            self.found.probes.append(self._row(variant))
+        return fails
+
+    def _first_failing(self, base: Variant, option: str, count: int) -> int:
+        low, high = 0, count  # low passes, high fails
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._verdict_at(base, option, middle) else (middle, high)
+        return high
+
+    def _check(self, base: Variant, option: str, number: int, count: int) -> None:
+        """Whether every smaller number passes and every larger one fails; of many a sample."""
+        step = max(1, count // CHECKS)
+        sample = sorted({*range(0, count + 1, step), number - 2, number + 1} & set(range(count + 1)))
+        if all(self._verdict_at(base, option, n) == (n >= number) for n in sample):
+            return
+        self.found.monotone = False
+        every = range(count + 1) if count <= FEW else range(0, count + 1, max(1, count // FEW))
+        verdicts = [(n, self._verdict_at(base, option, n)) for n in every]
+        self.found.flips = [n for (_, before), (n, now) in itertools.pairwise(verdicts) if before != now]
+        whole = "all" if count <= FEW else f"{len(verdicts)} of {count + 1}"
+        self.found.notes.append(
+            f"not monotone: {whole} values of {option} were tried, and the verdict changes at {', '.join(map(str, self.found.flips))}"
+        )
+
+    def _name_op(self) -> None:
+        """The last op of the shortest beginning of the program that fails."""
+        subject, signature = self.subject, self.subject.signature
+        assert isinstance(subject, CaseSubject) and signature is not None
+        ops = [node for node in subject.case.graph.nodes if node["kind"] != "Input"]
+        variant = _variant(self.found.failing)
+
+        def fails(count: int) -> bool:
+            part = _prefix(subject.case, [node["name"] for node in ops[:count]])
+            if part is None:
+                return False
+            self.progress(f"the first {count} ops")
+            self.found.runs += 1
+            return signature.judge(CaseSubject(part, subject.seconds).run(variant)) is Verdict.SAME
+
+        low, high = 0, len(ops)
+        if not ops or not fails(high):
+            return
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if fails(middle) else (middle, high)
+        node = ops[high - 1]
+        self._culprit_op = node["name"]
+        self.found.op = f"{node['name']} = {node['op']} ({node['target']})"
+        self.found.place = f"{node['file']}:{node['line']}"
+
+    def _compare(self) -> None:
+        failing = self.subject.texts(_variant(self.found.failing))
+        self.found.kernel = failing.kernels.get(self._culprit_op, "")
+        if self.found.passing is None:
+            return
+        passing = self.subject.texts(_variant(self.found.passing))
+        parts = {"graph": "graph", "schedule": "schedule", "C++": "cpp"}
+        self.found.diffs = {
+            name: diff(getattr(passing, attribute), getattr(failing, attribute)) for name, attribute in parts.items()
+        }
+        lost = [name for name, attribute in parts.items() if _lost(failing, passing, attribute)]
+        if lost:
+            self.found.notes.append(f"no diff, for one of the two variants did not come so far: {', '.join(lost)}")
+
+
+def _lost(failing: Texts, passing: Texts, attribute: str) -> bool:
+    return bool(getattr(failing, attribute)) != bool(getattr(passing, attribute))
+
+
+def _variant(settings: Mapping[str, Any]) -> Variant:
+    """The inverse of Variant.settings."""
+    options = {name: value for name, value in settings.items() if name not in ("backend", "toolchain")}
+    process = {name: settings[name] for name in ("toolchain",) if name in settings}
+    return Variant("", settings.get("backend", ""), options, process)
+
+
+def _prefix(case: Case, keep: list[str]) -> Case | None:
+    """The first ops with the same inputs; None when there is no such part."""
+    try:
+        part, taken = case.graph.subgraph(keep)
+    except ValueError:
+        return None
+    own = dict(zip(case.graph.placeholders, case.inputs, strict=False))
+    if any(store or name not in own for name, store in taken):
+        return None
+    symbols = case.graph.symbol_values(*case.objects())
+    extra = [row for row in part.symbols if row["input"] >= len(taken)]
+    numbers = [Input.of(symbols[row["name"]]) for row in sorted(extra, key=lambda row: row["input"])]
+    return case.with_(graph_text=part.to_text(), inputs=(*(own[name] for name, _ in taken), *numbers))
+
+
+def _text_of(outcome: Outcome) -> str:
+    if outcome.kind == "pass" and outcome.message:
+        return f"pass: {outcome.message}"
+    return str(outcome)

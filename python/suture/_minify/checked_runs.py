@@ -1,0 +1,69 @@
+"""A compiled graph whose failing runs leave a file (option repro_after).
+
+A run fails when it raises where NumPy does not and, at repro_level 4, when its results are not NumPy's. What NumPy raises as
+well is the program's own exception and goes through untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from suture._minify import run_case
+from suture._minify.signature import Outcome
+
+if TYPE_CHECKING:
+    from suture._minify.launcher import Watched
+
+Compiled = Callable[..., tuple[Any, ...]]
+
+
+def checked(compiled: Compiled, watched: Watched) -> Compiled:
+    """`compiled`, with failures turned into BackendCompilerFailed. At level 4 every call is also done by NumPy, and in the first
+    each op is looked at."""
+    compares = watched.level == 4
+    looks = compares
+    keeps_inputs = compares or any(node["kind"] == "Effect" for node in watched.graph.nodes)
+
+    def run(*inputs: Any) -> tuple[Any, ...]:
+        nonlocal looks
+        case = watched.with_inputs(list(inputs)).case_of("accuracy" if compares else "run") if keeps_inputs else None
+        try:
+            outputs = compiled(*inputs)
+        except Exception as error:
+            if _is_for_the_frame(error):
+                raise
+            outcome = _raised_alone(watched, inputs if case is None else case.objects(), error)
+            if outcome is None:
+                raise
+            words = f"raised {outcome.exception}: {outcome.message}"
+            raise _failure(watched, inputs if case is None else case.objects(), outcome, words, error) from error
+        if compares and case is not None:
+            compile_graph, looks = watched.compiler(case) if looks else None, False
+            wrong = run_case.compare(case, tuple(outputs), list(inputs), compile_graph)
+            if wrong is not None:
+                raise _failure(watched, case.objects(), wrong, f"gave a wrong result: {wrong.message}", None)
+        return outputs
+
+    return run
+
+
+def _failure(watched: Watched, inputs: Any, outcome: Outcome, words: str, cause: BaseException | None) -> BaseException:
+    return watched.with_inputs(list(inputs)).failure(outcome, words, cause)
+
+
+def _is_for_the_frame(error: Exception) -> bool:
+    """The compiled graph asks for its frame to be run by Python."""
+    return type(error).__module__ == "suture" and type(error).__name__ == "FrameRerun"
+
+
+def _raised_alone(watched: Watched, inputs: Any, error: Exception) -> Outcome | None:
+    """The failure; None when NumPy raises this type as well, or there was no memory."""
+    if isinstance(error, MemoryError):
+        return None
+    try:
+        watched.graph.eval(*inputs)
+    except Exception as own:
+        if type(own) is type(error):
+            return None
+    return Outcome("run_error", "run", type(error).__name__, str(error), call=1)

@@ -1,0 +1,423 @@
+"""The search for the smallest case that fails in the same way.
+
+    reproduce      the signature, how often it fails, limits
+    ops            which ops are needed; what they read from others becomes inputs with the values NumPy gives
+    options        defaults, few calls
+    sizes          1, 2, 3, ..., then half way between what fails and what does not
+    dtypes, layouts, values
+    ops again      when something else became simpler and the ops may, too
+    check          the result once more, in processes of their own
+
+Every stage asks the engine (src/toolbox/reduce) for candidates and the oracle for verdicts. A case that was judged before is not
+judged again: verdicts are kept by Case.key. The result never depends on the number of workers. Stopped at any time (Ctrl-C, a
+budget), the smallest case so far is the result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from suture._minify import simplify
+from suture._minify.case import Case, CaseError, signature_of_inputs
+from suture._minify.operations import Operations, settled
+from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle
+from suture._minify.recorded import RecordedValues
+from suture._minify.signature import Outcome, Signature, Verdict
+from suture._toolbox import Reducer
+
+DEFAULT_BUDGET = 2000
+MAX_INPUT_BYTES = 1 << 30
+_ROUNDS = 3  # of all stages
+_SAMPLES = (4096, 256, 16)  # sizes that large inputs are cut to, tried in this order
+
+
+@dataclass(frozen=True)
+class Step:
+    """
+    stage     ops, options, sizes, dtypes, layouts, values
+    what      the question in words
+    verdict   same: the candidate was taken
+    counted   the oracle was asked; False: known before, or types did not fit
+    ops       ops of the graph after the step
+    """
+
+    stage: str
+    what: str
+    verdict: Verdict
+    counted: bool
+    ops: int
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict is Verdict.SAME
+
+    def __str__(self) -> str:
+        ending = {
+            Verdict.SAME: "fails in the same way: taken",
+            Verdict.PASS: "does not fail: refused",
+            Verdict.OTHER: "fails in another way: refused",
+            Verdict.INFRA: "cannot be judged: refused",
+        }[self.verdict]
+        return f"{self.stage}: {self.what}: {ending}"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What happened last, for whoever watches.
+
+    calls  oracle calls so far; bound  how many more this stage needs at most
+    before, after  ops of the graph before and after the last step
+    """
+
+    stage: str
+    what: str
+    verdict: Verdict
+    before: int
+    after: int
+    calls: int
+    bound: int
+    seconds: float
+
+    def __str__(self) -> str:
+        if self.after < self.before:
+            return f"SUCCESS: Went from {self.before} to {self.after} nodes"
+        return (
+            f"{self.stage}: {self.what}: {self.verdict} ({self.calls} calls, at most {self.bound} more in this stage)"
+        )
+
+
+@dataclass
+class Result:
+    """
+    case       the smallest case that fails as `signature` says
+    original   the case as it was given
+    passing    the last candidate that did not fail: what is missing in it matters; None
+    rate       share of runs in which the original failed
+    calls      oracle calls that the search was led by; runs: of cases, all in all
+    complete   False: interrupted, or the budget was used up; `stopped` says why
+    """
+
+    case: Case
+    original: Case
+    signature: Signature
+    steps: list[Step] = field(default_factory=list)
+    passing: Case | None = None
+    rate: float = 1.0
+    calls: int = 0
+    runs: int = 0
+    seconds: float = 0.0
+    complete: bool = True
+    stopped: str = ""
+    outcome: Outcome | None = None
+
+    def log(self) -> str:
+        """One line per step, replayable with the same case."""
+        return "\n".join(map(str, self.steps))
+
+    def __str__(self) -> str:
+        before, after = self.original.op_count, self.case.op_count
+        lines = [
+            f"{self.signature}",
+            f"{before} ops -> {after} ops, {self.calls} oracle calls, {self.seconds:.1f} s",
+            "inputs: " + ("; ".join(signature_of_inputs(self.case.inputs)) or "none"),
+        ]
+        if not self.complete:
+            lines.append(f"not complete: {self.stopped}")
+        return "\n".join(lines)
+
+
+class Stage(Protocol):
+    stage: str
+    case: Case
+
+    def reducer(self, budget: int) -> Reducer: ...
+    def build(self, choice: Sequence[int]) -> Case: ...
+
+
+class _Stop(Exception):
+    """The search ends where it is."""
+
+
+def minimise(
+    case: Case,
+    *,
+    signature: Signature | None = None,
+    workers: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: str | Path | None = None,
+    limits: Limits | None = None,
+    budget: int = DEFAULT_BUDGET,
+    seconds: float | None = None,
+    max_bytes: int = MAX_INPUT_BYTES,
+) -> Result:
+    """Reduces a failing case.
+
+    signature   what counts as the same failure; None: that of the case's first failure
+    workers     cases that are judged at the same time, in processes of their own; the result does not depend on it
+    progress    called after every step
+    checkpoint  file that keeps all verdicts; the same call goes on from there
+    limits      of one run (seconds, memory)
+    budget      oracle calls; seconds: of the whole search
+    max_bytes   largest inputs that are worked with
+
+    NotReproduced when the case does not fail; MinifyError when inputs are too large, or the checkpoint cannot be written.
+    KeyboardInterrupt while searching ends the search: the result then says that it is not complete.
+    """
+    search = _Search(case, workers, progress, budget, seconds)
+    with Oracle(case, signature, limits, workers=workers) as oracle:
+        search.start(oracle, Path(checkpoint) if checkpoint else None, max_bytes)
+        try:
+            search.run()
+        except (KeyboardInterrupt, _Stop) as stop:
+            oracle.close(kill=True)
+            search.result.complete = False
+            search.result.stopped = str(stop) or "interrupted"
+        search.finish()
+        if search.result.complete:
+            search.check()
+    return search.result
+
+
+class _Search:
+    def __init__(
+        self,
+        case: Case,
+        workers: int,
+        progress: Callable[[Progress], None] | None,
+        budget: int,
+        seconds: float | None,
+    ) -> None:
+        self._given, self._workers, self._progress, self._budget = case, workers, progress, budget
+        self._began = time.monotonic()
+        self._deadline = self._began + seconds if seconds else None
+        self._known: dict[str, Verdict] = {}
+        self._counted: set[str] = set()  # keys of cases that are no further call
+        self._checkpoint: _Checkpoint | None = None
+
+    def start(self, oracle: Oracle, checkpoint: Path | None, max_bytes: int) -> None:
+        self._oracle = oracle
+        case = self._given.checked()
+        if case.nbytes > max_bytes:
+            case = _sampled(case, oracle, max_bytes)
+        oracle.case = case
+        signature = oracle.reproduce()
+        self._limits = oracle.limits
+        self.result = Result(settled(case), self._given, signature, rate=oracle.rate)
+        if checkpoint:
+            self._checkpoint = _Checkpoint(checkpoint, f"{case.key} {signature}")
+            self._known = self._checkpoint.verdicts
+            self._counted = set(self._known)
+
+    def run(self) -> None:
+        values = RecordedValues(self.result.case)
+        self._stage(Operations(self.result.case, values))
+        self._stage(simplify.options(self.result.case))
+        for _ in range(_ROUNDS):
+            before = self.result.case
+            self._stage(simplify.sizes(self.result.case))
+            self._sizes_between()
+            for make in (simplify.dtypes, simplify.layouts, simplify.values):
+                self._stage(make(self.result.case))
+            for parts in simplify.block_rounds(self.result.case):
+                self._stage(simplify.blocks(self.result.case, parts))
+            if self.result.case.key == before.key:
+                return
+            self._stage(Operations(self.result.case, RecordedValues(self.result.case)))
+
+    def _sizes_between(self) -> None:
+        """Bisects between the smallest size that fails and the largest that is known not to."""
+        floors = simplify.too_small(self.result.case)
+        while True:
+            stage = simplify.sizes_between(self.result.case, floors)
+            before = {name: size for name, size in simplify._extents(self.result.case).items()}
+            reducer = self._stage(stage)
+            if not any(stage_forms for stage_forms in stage.elements):
+                return
+            for (name, size), level, forms in zip(before.items(), reducer.best, stage.elements, strict=True):
+                if forms and not level:
+                    floors[name] = (floors.get(name, size) + size) // 2
+            if all(size - floors.get(name, 0) <= 1 for name, size in simplify._extents(self.result.case).items()):
+                return
+
+    # --- one stage ---
+
+    def _stage(self, stage: Stage) -> Reducer:
+        reducer = stage.reducer(max(self._budget - self.result.calls, 0))
+        built: dict[int, Case] = {}  # by candidate
+        waiting: dict[int, int] = {}  # ticket -> candidate
+        seen = 0
+        while not reducer.done:
+            self._check_time()
+            for candidate, choice, _ in reducer.next_batch(self._workers - len(waiting)):
+                case = self._built(stage, choice)
+                if case is None:
+                    reducer.report(candidate, Verdict.INFRA, False)
+                    continue
+                built[candidate] = case
+                if case.key in self._known:
+                    reducer.report(candidate, self._known[case.key])
+                else:
+                    waiting[self._oracle.submit(case)] = candidate
+            for ticket, judgement in self._oracle.wait() if waiting else ():
+                candidate = waiting.pop(ticket)
+                self._learn(built[candidate], judgement)
+                reducer.report(candidate, judgement.verdict)
+            seen = self._note(stage, reducer, seen, built)
+        for ticket, _ in self._drained(waiting):
+            waiting.pop(ticket)
+        if reducer.out_of_budget:
+            self._take(stage, reducer)
+            raise _Stop(f"the budget of {self._budget} oracle calls is used up")
+        return reducer
+
+    def _drained(self, waiting: dict[int, int]) -> Iterator[tuple[int, Judgement]]:
+        """Verdicts nobody needs any more."""
+        while waiting:
+            done = self._oracle.wait()
+            if not done:
+                return
+            yield from done
+
+    def _built(self, stage: Stage, choice: Sequence[int]) -> Case | None:
+        try:
+            return stage.build(choice)
+        except ValueError:
+            return None
+
+    def _learn(self, case: Case, judgement: Judgement) -> None:
+        self._known[case.key] = judgement.verdict
+        if judgement.verdict is Verdict.SAME:
+            self.result.outcome = judgement.outcome
+        if self._checkpoint:
+            self._checkpoint.add(case.key, judgement.verdict)
+
+    def _take(self, stage: Stage, reducer: Reducer) -> None:
+        if any(reducer.best):
+            self.result.case = stage.build(reducer.best)
+
+    def _note(self, stage: Stage, reducer: Reducer, seen: int, built: dict[int, Case]) -> int:
+        """Steps since the last note become part of the result."""
+        steps = reducer.steps(seen)
+        before = self.result.case.op_count
+        if any(verdict == Verdict.SAME for _, _, verdict, _ in steps):
+            self._take(stage, reducer)
+        after = self.result.case.op_count
+        for candidate, what, verdict, _ in steps:
+            case = built.get(candidate)
+            counted = case is not None and case.key not in self._counted
+            if case is not None and counted:
+                # Whether another worker has judged it ahead of time makes no difference here.
+                self._counted.add(case.key)
+                self.result.calls += 1
+            if case is not None and verdict == Verdict.PASS:
+                self.result.passing = case
+            self.result.steps.append(Step(stage.stage, what, Verdict(verdict), counted, after))
+        if steps and self._progress:
+            _, what, verdict, _ = steps[-1]
+            seconds, calls = self._seconds(), self.result.calls
+            self._progress(Progress(stage.stage, what, Verdict(verdict), before, after, calls, reducer.bound, seconds))
+        return seen + len(steps)
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def _check_time(self) -> None:
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise _Stop("the time is over")
+
+    # --- the end ---
+
+    def finish(self) -> None:
+        self.result.runs = self._oracle.runs
+        self.result.seconds = self._seconds()
+
+    def check(self) -> None:
+        """The result once more: with the limits that were asked for, in a child that has run nothing else."""
+        verdict = self._oracle.judge([self.result.case])[0]
+        self.finish()
+        if verdict.verdict is not Verdict.SAME:
+            raise MinifyError(
+                f"the failure was lost: the smallest case ended so when it was checked: {verdict.outcome}. It fails in "
+                f"{self.result.rate:.0%} of the runs of the original; more calls per run (calls=) make it fail more often"
+            )
+        self.result.outcome = verdict.outcome
+
+
+def _sampled(case: Case, oracle: Oracle, max_bytes: int) -> Case:
+    """The case with large sizes cut, if it fails so; else advice."""
+    gigabytes = case.nbytes / 2**30
+    for size in _SAMPLES:
+        draft = simplify.Draft(case)
+        draft.extents = {name: min(extent, size) for name, extent in simplify._extents(case).items()}
+        try:
+            smaller = draft.finish()
+        except ValueError:
+            continue
+        if smaller.nbytes > max_bytes:
+            continue
+        outcome = oracle.outcomes([smaller])[0]
+        wanted = oracle.signature
+        if wanted.judge(outcome) is Verdict.SAME if wanted else outcome.failed:
+            return smaller
+    raise MinifyError(
+        f"the inputs have {gigabytes:.1f} GiB, more than max_bytes ({max_bytes / 2**30:.1f} GiB), and the case does not fail with "
+        f"sizes cut to {', '.join(map(str, _SAMPLES))}: find smaller inputs that fail, or raise max_bytes"
+    )
+
+
+class _Checkpoint:
+    """Verdicts in a file, one JSON object per line; the first says of which search they are."""
+
+    def __init__(self, path: Path, search: str) -> None:
+        self._path = path
+        self.verdicts: dict[str, Verdict] = {}
+        try:
+            if path.exists() and path.stat().st_size:
+                self._read(search)
+                self._file = path.open("a", encoding="utf-8")
+            else:
+                self._file = path.open("w", encoding="utf-8")
+                self._write({"suture_minify": 1, "search": search})
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _read(self, search: str) -> None:
+        lines = self._path.read_text(encoding="utf-8").splitlines()
+        try:
+            if json.loads(lines[0]) != {"suture_minify": 1, "search": search}:
+                raise MinifyError(
+                    f"{self._path} is the checkpoint of another search: choose another file, or remove it"
+                )
+            for line in lines[1:]:
+                row = json.loads(line)
+                self.verdicts[row["case"]] = Verdict(row["verdict"])
+        except json.JSONDecodeError as error:
+            # The last line of a process that was killed may be torn.
+            if not self.verdicts and len(lines) < 2:
+                raise MinifyError(f"{self._path} is no checkpoint: {error}") from error
+            with self._path.open("r+", encoding="utf-8") as file:
+                whole = [line + "\n" for line in lines[: 1 + len(self.verdicts)]]
+                file.truncate(len("".join(whole).encode()))
+
+    def _write(self, row: dict[str, Any]) -> None:
+        try:
+            self._file.write(json.dumps(row) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def add(self, key: str, verdict: Verdict) -> None:
+        self._write({"case": key, "verdict": verdict})
+
+    def _trouble(self, error: OSError) -> MinifyError:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        return MinifyError(f"the checkpoint {self._path} cannot be used: {reason}; choose another file")
+
+
+__all__ = ["CaseError", "Limits", "MinifyError", "NotReproduced", "Progress", "Result", "Step", "minimise"]

@@ -1,0 +1,310 @@
+"""What can be done with a repro file: the modes of the file itself, of `suture minify` and of suture.repro.
+
+    run       once, in a child process: does it fail as expected?
+    minify    the smallest file that fails in the same way, run in a clean process before it is named
+    analyze   the first op whose result is wrong
+    bisect    the stage of the compiler that makes the difference
+    explain   what the file holds; nothing of it is run
+
+People read what is printed to `say`; what programs read is the exit code, or the JSON of `minify`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suture._minify import launcher, repro_file
+from suture._minify.case import Case, CaseError, signature_of_inputs
+from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, certify, in_words
+from suture._minify.signature import Signature, Verdict
+
+if TYPE_CHECKING:
+    from suture._minify.minimise import Progress, Result
+    from suture._minify.repro_file import ReproFile
+
+DONE, NOTHING, INTERRUPTED = 0, 1, 130
+RUN_LIMIT = 30.0  # seconds that one stage of one run may take
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """
+    workers     cases that are judged at the same time; the result does not depend on it
+    seconds     of the whole search; None: until it is done
+    run_limit   seconds that one stage of a run may take; longer is a hang
+    budget      runs that the search may be led by
+    out         directory for the files; None: SUTURE_COMPILE_DEBUG_DIR or the working directory
+    checkpoint  file that keeps verdicts, from which the search goes on after an end that came too early
+    log         file for one line per step; None: no such file
+    """
+
+    workers: int = 1
+    seconds: float | None = None
+    run_limit: float = RUN_LIMIT
+    budget: int = 2000
+    out: Path | None = None
+    checkpoint: Path | None = None
+    log: Path | None = None
+
+    @property
+    def directory(self) -> Path:
+        return self.out or launcher.output_directory()
+
+
+def cannot_run(why: str, say: Say) -> int:
+    say(f"CANNOT RUN HERE: {' '.join(why.split())}")
+    return CANNOT_RUN
+
+
+def install_backend(repro: ReproFile, make_backend: Callable[[], Any] | None) -> None:
+    """Makes the backend known under the name that the case has. Raises what making it raises."""
+    from suture import _backends
+
+    name = repro.case.backend
+    if make_backend is not None:
+        _backends.register_backend(name, make_backend())
+    elif name != "native":
+        _backends.resolve(name)
+
+
+def backend_maker(repro: ReproFile) -> Callable[[], Any] | None:
+    """make_backend() of a file that was read: the one thing of it that is executed, and only when the graph is to be run."""
+    if not repro.backend_code:
+        return None
+    namespace: dict[str, Any] = {"__name__": "suture_repro"}
+    exec(compile(repro.backend_code, "<backend of the repro file>", "exec"), namespace)
+    made: Callable[[], Any] = namespace["make_backend"]
+    return made
+
+
+def expected_of(repro: ReproFile) -> Signature | None:
+    return Signature.from_dict(repro.expected) if repro.expected else None
+
+
+# --- one run -------------------------------------------------------------------------------------------------------------
+
+
+def run(repro: ReproFile, settings: Settings, say: Say) -> int:
+    from suture._minify.oracle import Limits, Oracle
+
+    with Oracle(repro.case, limits=Limits(seconds=settings.run_limit)) as oracle:
+        outcome = oracle.outcomes([repro.case])[0]
+    expected = expected_of(repro)
+    if outcome.kind == "invalid":
+        return cannot_run(outcome.message, say)
+    if not outcome.failed:
+        say(f"NOT REPRODUCED: it compiles{'' if repro.case.check == 'compile' else ', and its results are right'}")
+        return NOT_REPRODUCED
+    if expected is not None and expected.judge(outcome) is not Verdict.SAME:
+        say(f"NOT REPRODUCED: it fails in another way: {outcome}")
+        return NOT_REPRODUCED
+    say(f"REPRODUCED: {outcome}")
+    return REPRODUCED
+
+
+def explained(repro: ReproFile) -> str:
+    case, origin = repro.case, repro.origin
+    inputs = zip(repro.names, signature_of_inputs(case.inputs), strict=True)
+    generated = "its elements were too many to keep; some in the same range stand for them"
+    reduced = f", reduced from {origin['reduced_from']}" if "reduced_from" in origin else ""
+    lines = [
+        repro.title,
+        f"from      {origin.get('function', '?')} ({origin.get('file', '?')}:{origin.get('line', 0)})",
+        f"backend   {case.backend}{' (its source is in the file)' if repro.backend_code else ''}",
+        *([f"options   {dict(case.options)}"] if case.options else []),
+        f"graph     {case.op_count} ops{reduced}",
+        *(f"input     {name}: {text}" for name, text in inputs),
+        *(f"note      {name}: {generated}" for name in repro.generated),
+        f"expected  {expected_of(repro) or 'not known: the process ended without a word'}",
+    ]
+    return "\n".join(lines)
+
+
+def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
+    from suture._minify import child, run_case, taps
+    from suture._minify.analysis_text import text_of
+
+    case = repro.case
+
+    def work(send: Any) -> str:
+        def compiled(graph: Any) -> Any:
+            return run_case.compile_case(case.with_(graph_text=graph.to_text()))
+
+        return text_of(taps.analyze(case.graph, case.objects, compiled, case.numerics == "fast"))
+
+    ending = child.call(work, 10 * settings.run_limit)
+    if ending.value is None:
+        how = ending.error or (f"signal {ending.signal}" if ending.signal else "it took too long")
+        return cannot_run(f"the graph could not be analysed: {how}; run and minify work with crashes and hangs", say)
+    say(ending.value.rstrip("\n"))
+    return DONE
+
+
+def bisect(repro: ReproFile, settings: Settings, say: Say) -> int:
+    from suture._minify import bisect as bisection
+    from suture._minify.bisect_text import text_of
+
+    found = bisection.bisect(repro.case, progress=lambda label: say(f"running: {label}"), seconds=settings.run_limit)
+    say(text_of(found).rstrip("\n"))
+    return found.exit_code
+
+
+# --- minify --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Minified:
+    """How a reduction ended. `exit_code`: DONE, NOTHING (it does not fail, or the result does not), CANNOT_RUN, INTERRUPTED."""
+
+    exit_code: int
+    verdict: str
+    result: Result | None = None
+    path: Path | None = None
+    passing: Path | None = None
+
+    def to_json(self) -> str:
+        row: dict[str, Any] = {"schema": "suture.minify/1", "exit_code": self.exit_code, "verdict": self.verdict}
+        row |= {"repro": str(self.path or ""), "repro_pass": str(self.passing or "")}
+        if self.result is not None:
+            result = self.result
+            row |= {
+                "signature": result.signature.to_dict(),
+                "ops_before": result.original.op_count,
+                "ops_after": result.case.op_count,
+                "calls": result.calls,
+                "runs": result.runs,
+                "rate": result.rate,
+                "seconds": round(result.seconds, 3),
+                "complete": result.complete,
+                "stopped": result.stopped,
+                "steps": [{"what": str(step), "taken": step.accepted} for step in result.steps],
+            }
+        return json.dumps(row)
+
+
+def minify(
+    repro: ReproFile, settings: Settings, say: Say, watch: Callable[[Progress], None] = lambda progress: None
+) -> Minified:
+    """Reduces what the file holds. `watch` is told of every step, also of those that change nothing."""
+    from suture._minify.minimise import Limits, MinifyError, NotReproduced, minimise
+
+    def progress(step: Progress) -> None:
+        if step.after < step.before:
+            say(str(step))
+        watch(step)
+
+    try:
+        result = minimise(
+            repro.case,
+            signature=expected_of(repro),
+            workers=settings.workers,
+            progress=progress,
+            checkpoint=settings.checkpoint,
+            limits=Limits(seconds=settings.run_limit),
+            budget=settings.budget,
+            seconds=settings.seconds,
+        )
+    except NotReproduced as error:
+        say(f"NOT REPRODUCED: {error}")
+        return Minified(NOTHING, "not reproduced")
+    except (MinifyError, CaseError) as error:
+        return Minified(cannot_run(str(error), say), str(error))
+    return _written(repro, result, settings, say)
+
+
+def _written(repro: ReproFile, result: Result, settings: Settings, say: Say) -> Minified:
+    try:
+        path = repro_file.write(_smallest(repro, result), settings.directory, repro_file.REPRO)
+        passing = _write_passing(repro, result, settings)
+        if settings.log:
+            settings.log.write_text(result.log() + "\n")
+    except OSError as error:
+        why = f"{error.strerror or error}: {error.filename or settings.directory}; choose another directory with --out"
+        say(f"{result}\n\n{result.case.graph.code}")
+        return Minified(cannot_run(f"no file could be written: {why}", say), why, result)
+    _remove_checkpoint(result, settings)
+    say(f"\n{_function(result.case)}\n\n{result}")
+    if passing is not None and result.passing is not None:
+        say(f"\nNearest variant that does not fail: {shown(passing)}\n{difference(result.case, result.passing)}")
+    certificate = certify(path)
+    say(in_words(certificate))
+    say(f"Wrote minimal repro out to {shown(path)}")
+    ended = INTERRUPTED if result.stopped == "interrupted" else DONE if certificate.reproduced else NOTHING
+    return Minified(ended, "minimised" if certificate.reproduced else "not certified", result, path, passing)
+
+
+def _smallest(repro: ReproFile, result: Result) -> ReproFile:
+    origin = repro.origin | {
+        "ops": result.case.op_count,
+        "reduced_from": repro.origin.get("ops", result.original.op_count),
+    }
+    return replace(
+        repro,
+        case=result.case,
+        names=launcher.input_names(result.case),
+        expected=result.signature.to_dict(),
+        origin=origin,
+        generated=[],
+    )
+
+
+def _write_passing(repro: ReproFile, result: Result, settings: Settings) -> Path | None:
+    if result.passing is None:
+        return None
+    passing = replace(
+        _smallest(repro, result),
+        case=result.passing,
+        names=launcher.input_names(result.passing),
+        title=f"does not fail; the nearest that does: {repro.title}",
+    )
+    return repro_file.write(passing, settings.directory, repro_file.PASSING)
+
+
+def _remove_checkpoint(result: Result, settings: Settings) -> None:
+    if settings.checkpoint and result.complete:
+        settings.checkpoint.unlink(missing_ok=True)
+
+
+def _function(case: Case) -> str:
+    return repro_file.function_only(case.graph.code)
+
+
+def _lines(case: Case) -> list[str]:
+    names = launcher.input_names(case)
+    inputs = [f"{name}: {text}" for name, text in zip(names, signature_of_inputs(case.inputs), strict=True)]
+    settings = [f"options {dict(case.options)}, {case.calls} calls, check {case.check}"]
+    return [*_function(case).splitlines(), *inputs, *_values(case), *settings]
+
+
+def _values(case: Case) -> list[str]:
+    names = launcher.input_names(case)
+    return [
+        f"{name} = {item.data.tolist() if item.kind == 'array' else item.data!r}"
+        for name, item in zip(names, case.inputs, strict=True)
+        if item.kind != "array" or item.data.size <= 16
+    ]
+
+
+def difference(failing: Case, passing: Case) -> str:
+    """What the passing one has (+) and the failing one has (-), lines that are equal left out."""
+    found = difflib.ndiff(_lines(failing), _lines(passing))
+    return "\n".join(f"  {line.rstrip()}" for line in found if line[:1] in "+-") or "  nothing that is shown here"
+
+
+def shown(path: Path) -> str:
+    """As the user would type it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def default_workers() -> int:
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,391 @@
+"""The oracle: does a candidate fail in the same way?
+
+Cases run in forked children of server processes (server.py), one server per worker, so that a crash, a hang or a case that eats
+all memory costs an outcome and nothing else. The verdict compares the outcome with the signature of the first failure.
+
+Failures that come and go: when the case failed in k of n runs only, a candidate is run until it fails, at most so often that a
+failure of that rate would be missed in one case out of fifty.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import socket
+import subprocess
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
+
+from suture._minify import wire
+from suture._minify.case import Case, Input
+from suture._minify.server import QUIET_OPTIONS
+from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict
+
+_GRACE = 20.0  # seconds in which a server must answer beyond the limits of its cases
+_MOST_CACHED = 512 << 20  # bytes of arrays that a server keeps
+_MISSED = 0.02  # chance to miss a failure that comes and goes
+_MOST_REPEATS = 25
+_FIRST_RUNS, _FLAKY_RUNS = 3, 10
+
+
+class MinifyError(RuntimeError):
+    """The minifier cannot do what it was asked to; the message says why and what to do."""
+
+
+class NotReproduced(MinifyError):
+    """The case does not fail as it should. `outcomes`: how its runs ended."""
+
+    def __init__(self, message: str, outcomes: Sequence[Outcome]) -> None:
+        super().__init__(message)
+        self.outcomes = list(outcomes)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one run of one case.
+
+    seconds      wall time that one stage may take (NumPy's run, the compile, one call); longer is a hang
+    cpu_seconds  processor time of the whole run; None: ten times `seconds`
+    memory       bytes that may be asked for beyond what the server holds; None: no limit
+    """
+
+    seconds: float = 30.0
+    cpu_seconds: float | None = None
+    memory: int | None = 8 << 30
+
+    def header(self) -> dict[str, Any]:
+        cpu = self.cpu_seconds if self.cpu_seconds is not None else max(10 * self.seconds, 1)
+        return {"seconds": self.seconds, "cpu_seconds": cpu, "memory": self.memory}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    verdict: Verdict
+    outcome: Outcome
+    runs: int = 1
+
+
+class _Server:
+    """One server process and what it was sent."""
+
+    def __init__(self, fork: bool, others: Sequence[_Server]) -> None:
+        self.connection, theirs = socket.socketpair()
+        self._sent: OrderedDict[str, int] = OrderedDict()  # digest -> bytes, least recently used first
+        self._process: subprocess.Popen[bytes] | None = None
+        self.pid = 0
+        if fork:
+            self._fork(theirs, others)
+        else:
+            self._start(theirs)
+        theirs.close()
+
+    def _start(self, theirs: socket.socket) -> None:
+        from suture._config import config
+
+        changed = {o.name: getattr(config, o.name) for o in config.options() if getattr(config, o.name) != o.default}
+        code = f"import sys; sys.path[:] = {sys.path!r}; from suture._minify import server; "
+        code += f"server.main_of_new_process({theirs.fileno()}, {changed!r})"
+        # The working directory and the environment are those of this process: backends may need them. What the environment
+        # asks to be written about compiles is about this process, not about candidates.
+        quiet = [option.env for option in config.options() if option.name in QUIET_OPTIONS]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={name: value for name, value in os.environ.items() if name not in quiet},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+
+    def _fork(self, theirs: socket.socket, others: Sequence[_Server]) -> None:
+        import warnings
+
+        from suture._minify import server
+
+        with warnings.catch_warnings():
+            # The child uses nothing that another thread may have locked: it runs its own loop and never returns.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.setsid()
+                for other in (self, *others):
+                    other.connection.close()
+                server.main(theirs)
+            finally:
+                os._exit(1)
+
+    def request(self, cases: Sequence[Case], limits: Limits) -> None:
+        arrays: list[Input] = []
+        rows = []
+
+        def digest_of(index: int, item: Input) -> str:
+            if item.digest not in self._sent:
+                arrays.append(item)
+            self._sent[item.digest] = item.nbytes
+            self._sent.move_to_end(item.digest)
+            return item.digest
+
+        for case in cases:
+            rows.append(case.to_dict(digest_of))
+        used = {item.digest for case in cases for item in case.inputs}
+        forget = []
+        while sum(self._sent.values()) > _MOST_CACHED and (oldest := next(iter(self._sent))) not in used:
+            forget.append(oldest)
+            del self._sent[oldest]
+        header = {
+            "cases": rows,
+            "limits": limits.header(),
+            "forget": forget,
+            "arrays": [(item.digest, item.dtype, item.shape) for item in arrays],
+        }
+        wire.send(self.connection, header, [item.data.tobytes() for item in arrays])
+
+    def answer(self) -> list[Outcome]:
+        rows, _ = wire.receive(self.connection)
+        return [Outcome.from_dict(row) for row in rows]
+
+    def close(self, kill: bool = False) -> None:
+        self.connection.close()
+        if kill:
+            try:
+                os.kill(self.pid, 9)
+            except ProcessLookupError:
+                pass
+        if self._process is not None:
+            try:
+                self._process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            return
+        try:
+            os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            pass
+
+
+@dataclass
+class _Job:
+    case: Case
+    ticket: int
+    outcomes: list[Outcome]
+    repeats: int
+
+
+class Oracle:
+    """Judges cases against the failure of `case`.
+
+    signature  what counts as the same failure; None: reproduce() finds out
+    workers    servers, each of which runs one case at a time
+    fork       servers are forks of this process instead of new ones: backends that cannot be found by name are there, and so are
+               locks that other threads of this process hold at that moment
+
+    A context manager; close() ends the servers.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        signature: Signature | None = None,
+        limits: Limits | None = None,
+        *,
+        workers: int = 1,
+        fork: bool | None = None,
+    ) -> None:
+        self.case, self.signature = case, signature
+        self.limits = limits or Limits()
+        self.workers = max(workers, 1)
+        self.repeats = 1  # runs of a candidate that does not fail
+        self.runs = 0  # of cases, all in all
+        self.rate = 1.0  # of runs in which the case failed
+        self._fork = needs_fork(case.backend) if fork is None else fork
+        self._idle: list[_Server] = []
+        self._busy: dict[_Server, _Job] = {}
+        self._waiting: deque[_Job] = deque()
+        self._done: list[tuple[int, Judgement]] = []
+        self._tickets = 0
+
+    def __enter__(self) -> Oracle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(kill=error is not None)
+
+    def close(self, kill: bool = False) -> None:
+        """Ends the servers; with `kill` without waiting for what they are doing."""
+        busy, self._busy = list(self._busy), {}
+        self._waiting.clear()
+        for server in busy:
+            server.close(kill=True)
+        while self._idle:
+            self._idle.pop().close(kill)
+
+    # --- the first failure ---
+
+    def reproduce(self) -> Signature:
+        """Runs the case and fixes the signature, unless there is one. NotReproduced when the case does not fail so."""
+        wanted, outcomes = self.signature, self._runs_of_case(_FIRST_RUNS)
+        same = [outcome for outcome in outcomes if self._is_wanted(outcome, wanted)]
+        if outcomes[0].kind == "hang":
+            # Each further candidate that hangs costs the limit: this is enough to tell a hang from a slow machine.
+            self.limits = replace(self.limits, seconds=min(self.limits.seconds, 5.0))
+        if len(same) < len(outcomes):
+            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
+            same = [outcome for outcome in outcomes if self._is_wanted(outcome, wanted)]
+        if not same:
+            raise NotReproduced(_why_not(wanted, outcomes), outcomes)
+        self.signature = wanted or _most_frequent(same)
+        failed = sum(self.signature.judge(outcome) is Verdict.SAME for outcome in outcomes)
+        self.rate = failed / len(outcomes)
+        if self.rate < 1:
+            self.repeats = min(_MOST_REPEATS, math.ceil(math.log(_MISSED) / math.log(1 - self.rate)))
+        return self.signature
+
+    def _runs_of_case(self, count: int) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for _ in range(count):
+            outcomes += self._run([self.case])
+            if outcomes[-1].kind == "hang":
+                break  # once is long enough
+        return outcomes
+
+    @staticmethod
+    def _is_wanted(outcome: Outcome, wanted: Signature | None) -> bool:
+        return wanted.judge(outcome) is Verdict.SAME if wanted else outcome.failed
+
+    # --- candidates ---
+
+    def ask(self, cases: Sequence[Case]) -> list[Verdict]:
+        return [judgement.verdict for judgement in self.judge(cases)]
+
+    def judge(self, cases: Sequence[Case]) -> list[Judgement]:
+        """In the order of the cases, whatever order they end in."""
+        tickets = [self.submit(case) for case in cases]
+        found: dict[int, Judgement] = {}
+        while len(found) < len(tickets):
+            found.update(self.wait())
+        return [found[ticket] for ticket in tickets]
+
+    def submit(self, case: Case) -> int:
+        """Starts judging; wait() returns the verdict with this ticket."""
+        if self.signature is None:
+            self.reproduce()
+        self._tickets += 1
+        self._waiting.append(_Job(case, self._tickets, [], self.repeats))
+        self._start_jobs()
+        return self._tickets
+
+    def wait(self) -> list[tuple[int, Judgement]]:
+        """(ticket, judgement) of what was judged meanwhile; waits for one if there is none. Empty: nothing was submitted."""
+        while not self._done and (self._busy or self._waiting):
+            self._start_jobs()
+            self._collect()
+        done, self._done = self._done, []
+        return done
+
+    def _start_jobs(self) -> None:
+        while self._waiting and len(self._busy) < self.workers:
+            job = self._waiting.popleft()
+            server = self._server()
+            try:
+                server.request([job.case], self.limits)
+            except wire.Closed:
+                server.close(kill=True)
+                self._finish(job, Outcome(INVALID, "build", message="the server process ended"))
+                continue
+            self._busy[server] = job
+
+    def _server(self) -> _Server:
+        return self._idle.pop() if self._idle else _Server(self._fork, [*self._busy, *self._idle])
+
+    def _collect(self) -> None:
+        limit = self.limits.header()
+        patience = 6 * limit["seconds"] + _GRACE
+        ready, _, _ = select.select([server.connection for server in self._busy], [], [], patience)
+        for server in list(self._busy):
+            if ready and server.connection not in ready:
+                continue
+            job = self._busy.pop(server)
+            try:
+                if not ready:
+                    raise wire.Closed("the server does not answer")
+                outcome = server.answer()[0]
+            except wire.Closed as error:
+                server.close(kill=True)
+                outcome = Outcome(INVALID, "build", message=str(error))
+            else:
+                self._idle.append(server)
+            self._finish(job, outcome)
+
+    def _finish(self, job: _Job, outcome: Outcome) -> None:
+        assert self.signature is not None
+        self.runs += 1
+        job.outcomes.append(outcome)
+        verdict = self.signature.judge(outcome)
+        if verdict is not Verdict.SAME and len(job.outcomes) < job.repeats and verdict is not Verdict.INFRA:
+            self._waiting.appendleft(job)
+            return
+        self._done.append((job.ticket, Judgement(verdict, outcome, len(job.outcomes))))
+
+    def _run(self, cases: Sequence[Case]) -> list[Outcome]:
+        """One outcome per case; cases share a child as long as they pass."""
+        outcomes: list[Outcome] = []
+        while len(outcomes) < len(cases):
+            server = self._server()
+            left = cases[len(outcomes) :]
+            try:
+                server.request(left, self.limits)
+                more = server.answer()
+            except wire.Closed as error:
+                server.close(kill=True)
+                more = [Outcome(INVALID, "build", message=f"the server process ended: {error}")]
+            except BaseException:
+                server.close(kill=True)
+                raise
+            else:
+                self._idle.append(server)
+            if len(more) > 1 and more[-1].kind != PASSED:
+                more.pop()  # judged again, in a child that nothing ran in before
+            self.runs += len(more)
+            outcomes += more
+        return outcomes
+
+    def outcomes(self, cases: Sequence[Case]) -> list[Outcome]:
+        """How cases end, without a verdict. Cases that pass share a child; a failure counts in a child of its own only."""
+        return self._run(cases)
+
+
+def needs_fork(backend: str) -> bool:
+    """True for a backend that only this process knows: a new process would not find it by name."""
+    from suture import _backends
+
+    if backend.partition(":")[0] in ("native", "eager", "lowered_eager", "faulty"):
+        return False
+    return backend in _backends._registered
+
+
+def _most_frequent(outcomes: Sequence[Outcome]) -> Signature:
+    signatures = [Signature.of(outcome) for outcome in outcomes]
+    return max(signatures, key=signatures.count)
+
+
+def _why_not(wanted: Signature | None, outcomes: Sequence[Outcome]) -> str:
+    endings = ", ".join(sorted({str(outcome) for outcome in outcomes}))
+    runs = f"{len(outcomes)} runs" if len(outcomes) > 1 else "1 run"
+    if wanted:
+        return f"the case does not fail as it should ({wanted}); {runs} ended so: {endings}"
+    if all(outcome.kind == PASSED for outcome in outcomes):
+        return (
+            f"the case does not fail: in {runs} the compiled graph gave NumPy's results. If the failure needs several calls, "
+            "pass calls=2 or more; if values are slightly off, check='accuracy'"
+        )
+    return f"the case cannot be judged; {runs} ended so: {endings}"

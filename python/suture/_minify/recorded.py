@@ -1,0 +1,90 @@
+"""Values inside a graph: what a node holds when the graph runs under NumPy on the inputs of a case.
+
+A candidate that leaves an op out reads its value as an input. The graph runs op by op once; values are copied as they are when
+the op has run, and again behind every store into their memory. When all of them together would take more than `limit` bytes, only
+those that are asked for are kept, and the graph runs again for what is not there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from suture._minify.case import ALIGNMENT, Case, Input, lowest_address
+from suture._minify.reference import Op, Program
+
+Key = tuple[str, str]  # node, and the store right behind which its value is taken ("": when it has been computed)
+
+
+class RecordedValues:
+    """
+    case   whose graph and inputs they are of
+    limit  bytes of values that are kept
+    runs   how often the graph ran
+    """
+
+    def __init__(self, case: Case, limit: int = 256 << 20) -> None:
+        self._case, self._limit = case, limit
+        self._values: dict[Key, Input] = {}
+        self._program = Program(case.graph, case.objects())
+        self._rows = {node["name"]: node for node in self._program.graph.nodes}
+        self._roots = self._memory()
+        total = sum(self._size(name) for name in self._rows)
+        self._everything = total * 2 <= limit
+        self.runs = 0
+
+    def _memory(self) -> dict[str, str]:
+        """Per node the node whose memory it is in."""
+        roots: dict[str, str] = {}
+        for name, row in self._rows.items():
+            shares = row["kind"] in ("View", "Effect")
+            roots[name] = roots[row["operands"][0]] if shares else name
+        return roots
+
+    def _size(self, name: str) -> int:
+        row = self._rows[name]
+        return math.prod(int(extent) for extent in row["shape"]) * np.dtype(row["dtype"]).itemsize
+
+    def inputs(self, keys: Iterable[Key]) -> list[Input]:
+        """One input per key. KeyError for a node that has no such value."""
+        keys = list(keys)
+        if any(key not in self._values for key in keys):
+            self._record(None if self._everything and not self._values else set(keys))
+        return [self._values[key] for key in keys]
+
+    def _record(self, wanted: set[Key] | None) -> None:
+        self.runs += 1
+        held = sum(item.nbytes for item in self._values.values())
+        if wanted is not None and held > self._limit:
+            self._values.clear()
+
+        def keep(name: str, store: str, value: Any) -> None:
+            if (wanted is None or (name, store) in wanted) and (name, store) not in self._values:
+                self._values[name, store] = Input.of(value, offset=_offset(value))
+
+        def after(op: Op, value: Any, values: Mapping[str, Any]) -> Any:
+            keep(op.name, "", value)
+            if op.kind == "Effect":
+                root = self._roots[op.name]
+                for name, known in values.items():
+                    if self._roots[name] == root and self._rows[name]["kind"] != "Effect":
+                        keep(name, op.name, known)
+            return value
+
+        inputs = self._case.objects()
+        for name, value in zip(self._program.placeholders, inputs, strict=False):
+            keep(name, "", value)
+        self._program.run(inputs, after=after)
+
+
+def _offset(value: Any) -> int:
+    """How far a view begins behind its memory. Where memory itself lies differs from run to run and is left out."""
+    if not isinstance(value, np.ndarray):
+        return 0
+    base = value
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    return (lowest_address(value) - lowest_address(base)) % ALIGNMENT

@@ -1,0 +1,282 @@
+"""The fork server of the oracle: a process that has everything loaded and one thread, and forks a child per run.
+
+    oracle  --cases, limits-->  server  --fork-->  child: run_case.run, one line of JSON per stage and per outcome
+    oracle  <--outcomes-------  server  <--pipe--  child
+
+The child is the leader of a process group, may use so much memory and processor time, writes no core file, has a directory of
+its own for temporary files, and dies with the server. The server watches the pipe: a stage that takes longer than its limit is
+a hang. Whatever ends the child, its group and everything it started are killed and its directory is removed, so that the
+outcome is all that is left of it. The server ends when the oracle does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import math
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from typing import Any, NoReturn
+
+import numpy as np
+
+from suture._minify import run_case, wire
+from suture._minify.case import Case
+from suture._minify.signature import INVALID, Outcome
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_KINDS_OF_SIGNALS: dict[int, str] = {
+    signal.SIGSEGV: "segfault",
+    signal.SIGBUS: "segfault",
+    signal.SIGABRT: "abort",
+    signal.SIGXCPU: "hang",
+}
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+class Server:
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._arrays: dict[str, np.ndarray] = {}
+        self._directory = tempfile.mkdtemp(prefix="suture-minify-")
+        self._children = 0
+        self._warm = False
+
+    def serve(self) -> None:
+        """Until the oracle closes the connection."""
+        try:
+            while True:
+                request, blocks = wire.receive(self._connection)
+                for digest in request.get("forget", ()):
+                    self._arrays.pop(digest, None)
+                for (digest, dtype, shape), block in zip(request["arrays"], blocks, strict=True):
+                    array = np.frombuffer(block, np.dtype(dtype)).reshape(shape)
+                    array.flags.writeable = False
+                    self._arrays[digest] = array
+                self._warm_up({case["backend"] for case in request["cases"]})
+                outcomes = self._run(request["cases"], request["limits"])
+                wire.send(self._connection, [outcome.to_dict() for outcome in outcomes])
+        except wire.Closed:
+            pass
+        finally:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _warm_up(self, backends: set[str]) -> None:
+        """A loaded compiler makes forks slower, so it is loaded for those who use it."""
+        if not self._warm and not backends <= {"eager", "lowered_eager"}:
+            self._warm = True
+            warm_up()
+            gc.collect()
+            gc.freeze()
+
+    # --- one child ---
+
+    def _run(self, cases: list[dict[str, Any]], limits: dict[str, Any]) -> list[Outcome]:
+        """Outcomes up to the first that is no pass: a child that has seen a failure judges nothing else."""
+        self._children += 1
+        directory = os.path.join(self._directory, str(self._children))
+        os.mkdir(directory)
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read)
+            self._child(cases, limits, directory, write)
+        os.close(write)
+        try:
+            watch = _Watch(read, child, limits, self._connection)
+            outcomes = watch.outcomes(len(cases))
+        finally:
+            os.close(read)
+            _end(child)
+            shutil.rmtree(directory, ignore_errors=True)
+        return outcomes
+
+    def _child(self, cases: list[dict[str, Any]], limits: dict[str, Any], directory: str, pipe: int) -> NoReturn:
+        try:
+            self._connection.close()
+            _confine(limits, directory)
+
+            def tell(row: dict[str, Any]) -> None:
+                os.write(pipe, json.dumps(row).encode() + b"\n")
+
+            for row in cases:
+                case = Case.from_dict(row, self._arrays.__getitem__)
+                outcome = _run_case(case, tell)
+                tell(outcome.to_dict())
+                if outcome.kind != "pass":
+                    break
+        except BaseException as error:
+            outcome = Outcome(INVALID, "build", type(error).__name__, str(error))
+            os.write(pipe, json.dumps(outcome.to_dict()).encode() + b"\n")
+        finally:
+            os._exit(0)
+
+
+def _run_case(case: Case, tell: Any) -> Outcome:
+    try:
+        return run_case.run(case, lambda stage: tell({"stage": stage}))
+    except BaseException as error:  # SystemExit and KeyboardInterrupt of the backend
+        return Outcome("run_error", "run", type(error).__name__, str(error))
+
+
+def _confine(limits: dict[str, Any], directory: str) -> None:
+    os.setpgid(0, 0)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    seconds = math.ceil(limits["cpu_seconds"])
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    if limits["memory"]:
+        memory = _address_space() + limits["memory"]
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    os.environ["TMPDIR"] = tempfile.tempdir = directory
+    os.chdir(directory)
+
+
+def _address_space() -> int:
+    """Bytes of address space this process has."""
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[0]) * resource.getpagesize()
+
+
+class _Watch:
+    """Reads what a child says until it is done, dies or takes too long."""
+
+    def __init__(self, pipe: int, child: int, limits: dict[str, Any], connection: socket.socket) -> None:
+        self._pipe, self._child, self._limits, self._connection = pipe, child, limits, connection
+        self._stage, self._since = "build", time.monotonic()
+
+    def outcomes(self, wanted: int) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        rest = b""
+        while len(outcomes) < wanted:
+            data = self._read()
+            if data is None:
+                return [*outcomes, Outcome("hang", self._stage, seconds=time.monotonic() - self._since)]
+            if not data:
+                return [*outcomes, self._death()]
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                row = json.loads(line)
+                self._since = time.monotonic()
+                if "kind" not in row:
+                    self._stage = row["stage"]
+                    continue
+                outcomes.append(Outcome.from_dict(row))
+                if row["kind"] != "pass":
+                    return outcomes
+        return outcomes
+
+    def _read(self) -> bytes | None:
+        """None: the time is over; b"": the child is gone."""
+        while True:
+            left = self._since + self._limits["seconds"] - time.monotonic()
+            if left <= 0:
+                return None
+            ready, _, _ = select.select([self._pipe, self._connection.fileno()], [], [], left)
+            if self._pipe in ready:
+                return os.read(self._pipe, 1 << 16)
+            if ready and not self._connection.recv(1, socket.MSG_PEEK):
+                raise wire.Closed("the oracle is gone")
+
+    def _death(self) -> Outcome:
+        ended = os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
+        assert ended is not None
+        if ended.si_code == os.CLD_EXITED:
+            return Outcome("exit", self._stage, message=f"exit code {ended.si_status}")
+        return Outcome(_KINDS_OF_SIGNALS.get(ended.si_status, "killed"), self._stage, signal=ended.si_status)
+
+
+def _end(child: int) -> None:
+    """Kills the child with its group, and whatever else it started: orphans become children of this process."""
+    for kill in (os.kill, os.killpg):
+        try:
+            kill(child, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+    os.waitpid(child, 0)
+    while orphans := _own_children():
+        for orphan in orphans:
+            try:
+                os.kill(orphan, signal.SIGKILL)
+                os.waitpid(orphan, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+
+
+def _own_children() -> list[int]:
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as children:
+            return [int(word) for word in children.read().split()]
+    except OSError:
+        return []
+
+
+def warm_up() -> None:
+    """Loads what a compile needs, once for all children. A compiler that is not there shows in the children."""
+    from suture import _core
+
+    graph = _core.Graph.from_text(
+        'graph "warm_up" captured\n  x = placeholder() : f64[2] ; "x"\n  add = add(x, x) : f64[2] ; "+"\n'
+        "  inputs x\n  return add\n"
+    )
+    try:
+        _core.compile_graph(graph)(np.zeros(2))
+    except Exception:
+        pass
+
+
+# Where compiles leave something behind; candidates must not.
+QUIET_OPTIONS: dict[str, Any] = {
+    "cache_dir": "off",
+    "logs": "",
+    "logs_out": "",
+    "trace": "",
+    "compile_debug": False,
+    "perf": "",
+    "repro_after": "",
+    "record": "off",
+}
+
+
+def main(connection: socket.socket) -> NoReturn:
+    """Serves in this process, which must have one thread; never returns."""
+    from suture._config import config
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the oracle's: it closes the connection
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    for name, value in QUIET_OPTIONS.items():
+        setattr(config, name, value)
+    gc.collect()
+    gc.freeze()
+    code = 0
+    try:
+        Server(connection).serve()
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    finally:
+        os._exit(code)
+
+
+def main_of_new_process(descriptor: int, options: dict[str, Any]) -> NoReturn:
+    """`options`: of suture.config, as they are in the process that asks."""
+    from suture._config import config
+
+    for name, value in options.items():
+        if name not in QUIET_OPTIONS:
+            setattr(config, name, value)
+    main(socket.socket(fileno=descriptor))

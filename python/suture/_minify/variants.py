@@ -1,0 +1,301 @@
+"""What bisection runs: the failing thing under other settings of the compiler, and what the compiler made of it there.
+
+A Variant is a set of settings. A subject runs variants, each in a process of its own, and says of each how it ended:
+    CaseSubject     a graph with its inputs (case.py): the child compiles, calls and compares
+    SlowSubject     the same; a failure is a compiled graph that takes more than `ratio` times NumPy's time
+    ProgramSubject  a Python program; settings go into its environment, and a failure is the way in which it ends
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import signal as signals
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from suture import _core
+from suture._minify import child, run_case
+from suture._minify.case import Case
+from suture._minify.signature import INVALID, Outcome, Signature, Verdict
+
+EVENTS = ("pass_done", "lowered", "fusion_decision", "kernel_source")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """
+    label    in words
+    backend  "" the subject's own
+    options  of suture.compile, by name, on top of the subject's own
+    process  options that hold for the whole process
+    """
+
+    label: str
+    backend: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    process: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        return json.dumps([self.backend, self.options, self.process], sort_keys=True)
+
+    def limited(self, option: str, limit: int) -> Variant:
+        return Variant(f"{option}={limit}", self.backend, {**self.options, option: limit}, self.process)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**({"backend": self.backend} if self.backend else {}), **self.options, **self.process}
+
+
+@dataclass
+class Texts:
+    """What the compiler made, of one graph or of several.
+
+    changes   of optional passes: "fold_casts: cast_1 is x"; the n-th entry has the number n
+    fusions   "mul into add", by number
+    kernels   of every node: the kernel that computes it
+    """
+
+    graph: str = ""
+    loops: str = ""
+    schedule: str = ""
+    cpp: str = ""
+    changes: list[str] = field(default_factory=list)
+    fusions: list[str] = field(default_factory=list)
+    kernels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How a variant ended. text: in words."""
+
+    verdict: Verdict
+    text: str
+    outcome: Outcome
+
+
+class Subject(Protocol):
+    """What can be bisected. `signature` is fixed by the first failing run of the settings as they are."""
+
+    signature: Signature | None
+    backend: str
+    seconds: float  # longest run of one variant
+
+    def run(self, variant: Variant) -> Outcome: ...
+    def texts(self, variant: Variant) -> Texts: ...
+
+
+# --- graphs ---------------------------------------------------------------------------------------------------------------
+
+
+class CaseSubject:
+    def __init__(self, case: Case, seconds: float = 30.0) -> None:
+        self.case, self.seconds, self.backend = case, seconds, case.backend
+        self.signature: Signature | None = None
+
+    def case_of(self, variant: Variant) -> Case:
+        return self.case.with_(
+            backend=variant.backend or self.case.backend, options={**self.case.options, **variant.options}
+        )
+
+    def run(self, variant: Variant) -> Outcome:
+        case = self.case_of(variant)
+
+        def work(send: child.Send) -> Any:
+            _configure(variant)
+            return self._outcome(case, lambda stage: send("stage", stage)).to_dict()
+
+        return outcome_of(child.call(work, self.seconds))
+
+    def _outcome(self, case: Case, progress: Callable[[str], None]) -> Outcome:
+        return run_case.run(case, progress)
+
+    def texts(self, variant: Variant) -> Texts:
+        case = self.case_of(variant)
+
+        def work(send: child.Send) -> None:
+            _configure(variant)
+            _core.subscribe(list(EVENTS), lambda line: send("event", line))
+            run_case.compile_case(case)
+
+        ending = child.call(work, self.seconds)
+        return texts_of([json.loads(line) for what, line in ending.sent if what == "event"])
+
+
+class SlowSubject(CaseSubject):
+    """A failure: calls of the compiled graph take more than `ratio` times as long as under NumPy."""
+
+    def __init__(self, case: Case, ratio: float, seconds: float = 30.0) -> None:
+        super().__init__(case, seconds)
+        self.ratio = ratio
+
+    def _outcome(self, case: Case, progress: Callable[[str], None]) -> Outcome:
+        progress("compile")
+        compiled = run_case.compile_case(case)
+        progress("run")
+        mine, numpys = _fastest(case, compiled, case.graph.forward(), self.seconds / 4)
+        text = f"{mine / numpys:.2f} times NumPy's time ({mine * 1e6:.3g} us, NumPy {numpys * 1e6:.3g} us)"
+        return Outcome("hang" if mine > self.ratio * numpys else "pass", "run", message=text)
+
+
+def _fastest(case: Case, first: Callable[..., Any], second: Callable[..., Any], seconds: float) -> tuple[float, float]:
+    """Least time of one call of each, in seconds; calls take turns, so that both meet the same machine."""
+    inputs, best = case.objects(), [float("inf"), float("inf")]
+    deadline = time.perf_counter() + seconds
+    rounds = 0
+    while rounds < 5 or (rounds < 200 and time.perf_counter() < deadline):
+        for i, function in enumerate((first, second)):
+            start = time.perf_counter()
+            function(*inputs)
+            best[i] = min(best[i], time.perf_counter() - start)
+        rounds += 1
+    return best[0], best[1]
+
+
+def _configure(variant: Variant) -> None:
+    from suture._config import config
+
+    for name, value in variant.process.items():
+        setattr(config, name, value)
+
+
+def outcome_of(ending: child.Ending) -> Outcome:
+    """How a run of a case ended whose child ended so."""
+    stage = str(ending.last("stage", ""))
+    if ending.value is not None:
+        return Outcome.from_dict(ending.value)
+    if ending.timed_out:
+        return Outcome("hang", stage)
+    if ending.signal:
+        return Outcome(_kind_of(ending.signal), stage, signal=ending.signal)
+    return Outcome(INVALID, stage, message=ending.error)
+
+
+def _kind_of(signal: int) -> str:
+    kinds = {signals.SIGSEGV: "segfault", signals.SIGBUS: "segfault", signals.SIGABRT: "abort"}
+    return kinds.get(signals.Signals(signal), "killed")
+
+
+# --- programs -------------------------------------------------------------------------------------------------------------
+
+
+class ProgramSubject:
+    """`python FILE ARGUMENTS`; every graph it compiles is compiled with the settings of the variant."""
+
+    backend = "native"
+
+    def __init__(self, command: Sequence[str], seconds: float = 60.0) -> None:
+        self.command, self.seconds = list(command), seconds
+        self.signature: Signature | None = None
+
+    def _environment(self, variant: Variant) -> dict[str, str]:
+        names = {name: env for name, _, _, env, *_ in _core.option_table()}
+        return {**os.environ, **{names[name]: str(value) for name, value in variant.settings.items()}}
+
+    def run(self, variant: Variant) -> Outcome:
+        return self._ending(self._environment(variant))
+
+    def _ending(self, environment: Mapping[str, str]) -> Outcome:
+        with subprocess.Popen(
+            [sys.executable, *self.command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            start_new_session=True,
+        ) as process:
+            try:
+                _, errors = process.communicate(timeout=self.seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signals.SIGKILL)
+                process.communicate()
+                return Outcome("hang", "run")
+        if process.returncode < 0:
+            return Outcome(_kind_of(-process.returncode), "run", signal=-process.returncode)
+        if process.returncode == 0:
+            return Outcome("pass")
+        exception, _, message = _last_line(errors.decode(errors="replace")).partition(": ")
+        if not re.fullmatch(r"[A-Za-z_][\w.]*", exception):
+            exception, message = "", f"exit code {process.returncode}"
+        return Outcome("run_error", "run", exception, message)
+
+    def texts(self, variant: Variant) -> Texts:
+        """Of the graph with the most changes and fusions."""
+        with tempfile.TemporaryDirectory() as directory:
+            self._ending({**self._environment(variant), "SUTURE_TRACE": directory})
+            by_compile: dict[str, list[dict[str, Any]]] = {}
+            for path in sorted(Path(directory).glob("**/*.jsonl")):
+                for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                    record = _record(line)
+                    if record.get("event") in EVENTS:
+                        by_compile.setdefault(str(record.get("compile_id")), []).append(record)
+        made = [texts_of(records) for records in by_compile.values()]
+        return max(made, key=lambda texts: len(texts.changes) + len(texts.fusions), default=Texts())
+
+
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text.splitlines()) if line.strip() and not line.startswith(" ")), "")
+
+
+def _record(line: str) -> dict[str, Any]:
+    """{} for the last line of a process that died while it wrote."""
+    try:
+        record: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return {}
+    return record
+
+
+# --- texts ----------------------------------------------------------------------------------------------------------------
+
+_PLACE = re.compile(r'( ; "(?:[^"\\]|\\.)*")? @ "(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*"( -?\d+){4}$', re.MULTILINE)
+
+
+def texts_of(records: Sequence[Mapping[str, Any]]) -> Texts:
+    """From the events of the compile of one graph. What the compiler did not come to is empty."""
+    texts = Texts()
+    for record in records:
+        fields = record["fields"]
+        if record["event"] == "pass_done":
+            texts.graph = plain_graph(fields["text"]) or texts.graph
+            texts.changes += [f"{fields['name']}: {what}" for what in fields["applications"]]
+        elif record["event"] == "lowered":
+            texts.graph = plain_graph(fields["lowered"])
+            texts.loops, texts.schedule = fields["before"], fields["after"]
+        elif record["event"] == "fusion_decision" and fields["fused"]:
+            texts.fusions.append(f"{fields['producer']} into {fields['consumer']}")
+        elif record["event"] == "kernel_source":
+            texts.cpp, texts.kernels = fields["code"], kernels_of(fields["lines"])
+    return texts
+
+
+def kernels_of(lines: str) -> dict[str, str]:
+    """The kernel that computes each node, from the line table of the event kernel_source."""
+    table = json.loads(lines or "{}")
+    kernels: dict[str, str] = {}
+    for row in table.get("lines", ()):
+        if row["kind"] != "read":
+            kernels.setdefault(table["nodes"][row["node"]]["name"], table["kernels"][row["kernel"]]["name"])
+    return kernels
+
+
+def plain_graph(text: str) -> str:
+    """Graph text without callables and places, which say nothing about what is computed."""
+    return _PLACE.sub("", text)
+
+
+def diff(passing: str, failing: str) -> str:
+    """Unified, from the passing text to the failing one; "" when they are equal, or when there is one only."""
+    if not passing or not failing:
+        return ""
+    lines = difflib.unified_diff(passing.splitlines(), failing.splitlines(), "passing", "failing", lineterm="", n=2)
+    return "\n".join(lines)

@@ -1,0 +1,99 @@
+"""suture bisect FILE: which step of the compiler makes a failure. See docs/bisect.md.
+
+Exit code: 1 the failure was reproduced, 0 it was not, 77 it cannot be told here.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from suture.cli import USAGE
+from suture.cli._streams import emit_text, say, text
+
+if TYPE_CHECKING:
+    from suture._minify.bisect import Bisection, Progress
+    from suture._minify.case import Case
+
+
+class Command:
+    example = (
+        "examples:\n  suture bisect crash.py 1000          a program that fails when it is compiled, and its arguments\n"
+        "  suture bisect repro.py               a repro file (nothing in it is run), or a saved case\n"
+        "  suture bisect --slow 2 repro.py      its graph takes more than twice NumPy's time"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", help="a program, a repro file, or case.json or its directory")
+        parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
+        parser.add_argument("--json", action="store_true", help="print the answer as JSON on stdout")
+        parser.add_argument(
+            "--seconds", type=_positive, metavar="S", help="longest run of one variant (default: 30; of a program 60)"
+        )
+        parser.add_argument(
+            "--slow", type=_positive, metavar="RATIO", help="the failure is to take more than RATIO times NumPy's time"
+        )
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        from suture._minify.bisect_text import text_of, to_json
+        from suture._minify.case import CaseError
+
+        try:
+            found = _bisect(arguments, lambda label: say(f"running: {label}"))
+        except (CaseError, OSError, ValueError) as error:
+            say(f"suture bisect: {error}")
+            return USAGE
+        if arguments.json:
+            emit_text(to_json(found))
+        else:
+            text().write(text_of(found))
+        return found.exit_code
+
+
+def _positive(word: str) -> float:
+    value = float(word)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("a number above 0")
+    return value
+
+
+def _bisect(arguments: argparse.Namespace, progress: Progress) -> Bisection:
+    from suture._minify import bisect
+
+    path = Path(arguments.file)
+    if not path.exists():
+        raise OSError(f"there is no {path}")
+    limit: dict[str, float] = {"seconds": arguments.seconds} if arguments.seconds else {}
+    case = _case_of(path)
+    if case is not None:
+        return _of_case(case, arguments, progress, limit)
+    if arguments.slow:
+        raise ValueError("--slow is for cases: of a program, it is not known what NumPy's time is")
+    return bisect.bisect_program([str(path), *arguments.arguments], progress=progress, **limit)
+
+
+def _case_of(path: Path) -> Case | None:
+    """Of a saved case or a repro file, of which nothing is run; None for a program."""
+    from suture._minify import repro_file
+    from suture._minify.case import Case
+
+    if path.is_dir() or path.suffix == ".json":
+        return Case.load(path)
+    try:
+        repro = repro_file.load(path)
+    except repro_file.NotARepro:
+        return None
+    if repro.backend_code:
+        raise ValueError(f"the backend is a function in {path}; run it yourself: python {path} bisect")
+    return repro.case
+
+
+def _of_case(case: Case, arguments: argparse.Namespace, progress: Progress, limit: dict[str, float]) -> Bisection:
+    from suture._minify import bisect
+
+    if arguments.arguments:
+        raise ValueError("a case takes no arguments; options of suture bisect come before FILE")
+    if arguments.slow:
+        return bisect.bisect_slow(case, arguments.slow, progress=progress, **limit)
+    return bisect.bisect(case, progress=progress, **limit)

@@ -1,0 +1,121 @@
+"""suture minify: the smallest case that fails like the one that was found. See docs/minify.md.
+
+Exit code: 0 a minimal repro was written, and it fails in a new process; 1 there is nothing to reduce, or the result does not fail
+in a new process; 2 usage; 77 it cannot run here; 130 interrupted, and what was found by then is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from suture.cli import FINDING, OK, USAGE
+from suture.cli._streams import emit, emit_text, say
+
+if TYPE_CHECKING:
+    from suture._minify.modes import Say, Settings
+    from suture._minify.record import Record
+
+
+class Command:
+    example = (
+        "examples:\n  suture minify minifier_launcher.py     what a failed compile left behind\n"
+        "  suture minify --last                   what a process did when it crashed, was killed or hung\n"
+        "  suture minify --list                   all that processes had begun and not ended"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        from suture.repro import add_settings
+
+        parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="minifier_launcher.py, or a repro.py")
+        parser.add_argument("--last", action="store_true", help="the newest record of a process that died")
+        parser.add_argument("--list", action="store_true", help="say what records there are, and change nothing")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
+        add_settings(parser)
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        if sum((arguments.file is not None, arguments.last, arguments.list)) != 1:
+            say("suture minify: give a FILE, or --last, or --list")
+            return USAGE
+        if arguments.list:
+            return _list(arguments.json)
+        return _minify(arguments)
+
+
+def _minify(arguments: argparse.Namespace) -> int:
+    from suture._minify import modes, repro_file
+    from suture._minify.case import CaseError
+    from suture.repro import progress_line, settings_of
+
+    settings = settings_of(arguments)
+    out: Say = say
+    try:
+        file = _launcher_of_last(settings, out) if arguments.last else arguments.file
+        if file is None:
+            return FINDING
+        repro = repro_file.load(file)
+    except (repro_file.NotARepro, CaseError, OSError) as error:
+        say(f"suture minify: {error}")
+        return USAGE
+    try:
+        modes.install_backend(repro, modes.backend_maker(repro))
+    except Exception as error:  # of the user's backend
+        return modes.cannot_run(f"the backend could not be made: {type(error).__name__}: {error}", out)
+    with progress_line() as watch:
+        minified = modes.minify(repro, settings, out, watch)
+    if arguments.json:
+        emit_text(minified.to_json() + "\n")
+    return minified.exit_code
+
+
+# --- records -------------------------------------------------------------------------------------------------------------
+
+
+def _launcher_of_last(settings: Settings, out: Say) -> Path | None:
+    """A launcher made from the newest record of a dead process; None, after saying why, when there is none."""
+    from suture._minify import modes, record, repro_file
+
+    records = record.open_records()
+    last = record.newest_of_the_dead(records)
+    if last is None:
+        out("no process died while it compiled or ran a graph")
+        for alive in records:
+            out(
+                f"process {alive.pid} has been {alive.doing} for {alive.age}; end it, and this command takes its record"
+            )
+        return None
+    out(f"process {last.pid} ended {last.age} ago while {last.doing}")
+    path = repro_file.write(record.repro_of(last), settings.directory, repro_file.LAUNCHER)
+    out(f"Wrote {modes.shown(path)}")
+    return path
+
+
+def _list(as_json: bool) -> int:
+    from suture._minify import record
+
+    records = record.open_records()
+    if as_json:
+        emit({"schema": "suture.records/1", "records": [_row(each) for each in records]})
+        return OK
+    if not records:
+        say("nothing was begun and not ended")
+    for each in records:
+        state = "alive" if each.alive else "died"
+        say(f"{each.age:>6} ago  process {each.pid} ({state}): {each.doing}: {' '.join(each.command)}")
+    return OK
+
+
+def _row(record: Record) -> dict[str, object]:
+    case = record.facts["case"]
+    return {
+        "pid": record.pid,
+        "alive": record.alive,
+        "began": record.began,
+        "doing": record.facts["call"]["kind"],
+        "function": case["function"],
+        "file": case["file"],
+        "line": case["line"],
+        "command": record.command,
+        "record": str(record.path),
+    }

@@ -1,0 +1,163 @@
+"""What minifier_launcher.py and repro.py call. They are files of literals; everything that happens is here.
+
+    if __name__ == "__main__":
+        raise SystemExit(main(__file__, forward, make_backend))
+
+Modes (the first word after the file; docs/minify.md)
+    run       compile and call the graph once, in a child process, and say whether it fails as expected
+    query     the same; prints the verdict only
+    minify    reduce the graph as long as it fails in the same way; writes repro.py
+    analyze   name the first op whose result is wrong
+    bisect    name the stage of the compiler, the pass, the decision that makes the difference
+    explain   say what the file holds; nothing of it is run, not even its backend is made
+Exit codes of run, query and bisect: 1 REPRODUCED, 0 NOT REPRODUCED, 77 CANNOT RUN HERE. Of minify: 0 a repro was written and fails
+in a new process, 1 it does not fail, 77, 130 interrupted (what was found is written).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from suture._minify.minimise import Progress
+    from suture._minify.modes import Settings
+
+MODES = {
+    "run": "run the graph once and say whether it fails as expected",
+    "query": "the same, for other programs: prints the verdict only",
+    "minify": "reduce the graph as long as it fails in the same way",
+    "analyze": "name the first op whose result is wrong",
+    "bisect": "name the stage of the compiler that makes the difference",
+    "explain": "say what the file holds, without running any of it",
+}
+
+
+def main(
+    file: str,
+    forward: Callable[..., Any],
+    make_backend: Callable[[], Any] | None = None,
+    *,
+    default: str = "run",
+    argv: Sequence[str] | None = None,
+) -> int:
+    """Does what the command line names with the file itself; the exit code.
+
+    file          the repro file
+    forward       its graph under NumPy, for whoever imports the file
+    make_backend  makes the backend, for one that is known by no name
+    default       the mode when none is named
+    """
+    arguments = _parser(file, default).parse_args(argv)
+    sys.argv = [file]  # what the user's code finds
+    return run_mode(arguments.mode, Path(file), make_backend, settings_of(arguments))
+
+
+def _parser(file: str, default: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=Path(file).name,
+        description="A graph that failed, and its inputs.",
+        epilog="\n".join(f"{name:8} {text}" for name, text in MODES.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("mode", nargs="?", choices=list(MODES), default=default, metavar="MODE", help=", ".join(MODES))
+    add_settings(parser)
+    return parser
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """The options that `suture minify` has, too."""
+    parser.add_argument(
+        "--workers", type=_count, metavar="N", help="cases judged at the same time (default: all cores)"
+    )
+    parser.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="of the whole search")
+    parser.add_argument(
+        "--run-limit", type=_seconds, default=30.0, metavar="SECONDS", help="of a run; longer is a hang"
+    )
+    parser.add_argument("--budget", type=_count, default=2000, metavar="N", help="runs that the search may take")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where files are written")
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="keeps verdicts; the search goes on from there")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="one line per step, taken or not")
+
+
+def _count(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise argparse.ArgumentTypeError("a number from 1 on")
+    return number
+
+
+def _seconds(word: str) -> float:
+    number = float(word)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError("a number above 0")
+    return number
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """What add_settings added."""
+    from suture._minify import modes
+
+    return modes.Settings(
+        workers=arguments.workers or modes.default_workers(),
+        seconds=arguments.time_limit,
+        run_limit=arguments.run_limit,
+        budget=arguments.budget,
+        out=arguments.out,
+        checkpoint=arguments.checkpoint,
+        log=arguments.log,
+    )
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[Progress], None]]:
+    """On a terminal, one line that says how far the search is and how much is left at most; it goes away at the end."""
+    if not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+
+    def show(progress: Progress) -> None:
+        line = (
+            f"{progress.stage}: {progress.after} ops, {progress.calls} calls in {progress.seconds:.0f} s, "
+            f"at most {progress.bound} more in this stage"
+        )
+        sys.stderr.write(f"\r\x1b[K{line[:78]}")
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+def run_mode(mode: str, path: Path, make_backend: Callable[[], Any] | None, settings: Settings) -> int:
+    """One of MODES for the file at `path`."""
+    from suture._minify import modes, repro_file
+    from suture._minify.case import CaseError
+
+    def say(text: str) -> None:
+        print(text, flush=True)
+
+    try:
+        repro = repro_file.load(path)
+    except (repro_file.NotARepro, CaseError, OSError) as error:
+        return modes.cannot_run(str(error), say)
+    if mode == "explain":
+        say(modes.explained(repro))
+        return modes.DONE
+    try:
+        modes.install_backend(repro, make_backend)
+    except Exception as error:  # of the user's backend
+        return modes.cannot_run(f"the backend could not be made: {type(error).__name__}: {error}", say)
+    if mode == "minify":
+        with progress_line() as watch:
+            return modes.minify(repro, settings, say, watch).exit_code
+    if mode == "run":
+        say(modes.explained(repro))
+    actions = {"run": modes.run, "query": modes.run, "analyze": modes.analyze, "bisect": modes.bisect}
+    return actions[mode](repro, settings, say)

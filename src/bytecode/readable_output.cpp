@@ -1,0 +1,171 @@
+// See readable_output.h. Works on decoded instructions: marks what goes, replaces what changes, then moves jump targets
+// and exception regions to where their instructions went.
+#include "bytecode/readable_output.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "bytecode/instruction.h"
+
+namespace suture {
+namespace {
+
+constexpr std::string_view kTailCall = "__tail_call", kReleaseArguments = "__release_arguments";
+
+class Rewriter {
+ public:
+  explicit Rewriter(const Function& function) : old_(function), to_(function.instructions.size()) {}
+
+  // What stands for instruction i of the original.
+  void rewrite() {
+    for (int i = 0; i < count(); ++i)
+      if (loads(i, kTailCall)) mark_tail_call(i);
+    for (int i = 0; i < count(); ++i) {
+      to_[at(i)].push_back(old_.instructions[at(i)]);
+      if (old_.instructions[at(i)].opcode == Opcode::DELETE_FAST) to_[at(i)].clear();
+    }
+    for (const auto& [marker, tuple] : tail_calls_) {
+      to_[at(marker)] = {like(marker, Opcode::PUSH_NULL, 0)};
+      const int arguments = old_.instructions[at(tuple)].arg - 2;
+      to_[at(tuple)] = {like(tuple, Opcode::PRECALL, arguments), like(tuple, Opcode::CALL, arguments)};
+    }
+    for (int i = 1; i + 3 < count(); ++i)
+      if (loads(i, kReleaseArguments))
+        for (int part = i - 1; part <= i + 3; ++part) to_[at(part)].clear();
+  }
+
+  Function result(std::vector<int>& origin) const {
+    Function out = old_;
+    out.instructions.clear();
+    std::vector<int> position;
+    for (int i = 0; i < count(); ++i) {
+      position.push_back(static_cast<int>(out.instructions.size()));
+      for (const Instruction& instruction : to_[at(i)]) {
+        out.instructions.push_back(instruction);
+        origin.push_back(i);
+      }
+    }
+    position.push_back(static_cast<int>(out.instructions.size()));
+    for (Instruction& instruction : out.instructions)
+      if (instruction.target >= 0) instruction.target = position[at(instruction.target)];
+    for (ExceptionRegion& region : out.exception_regions) {
+      region.begin = position[at(region.begin)];
+      region.end = position[at(region.end)];
+      region.target = position[at(region.target)];
+    }
+    std::erase_if(out.exception_regions,
+                  [](const ExceptionRegion& region) { return region.begin == region.end; });
+    return out;
+  }
+
+ private:
+  static size_t at(int index) { return static_cast<size_t>(index); }
+  int count() const { return static_cast<int>(old_.instructions.size()); }
+
+  bool loads(int i, std::string_view name) const {
+    const Instruction& instruction = old_.instructions[at(i)];
+    return instruction.opcode == Opcode::LOAD_DEREF && at(instruction.arg) < old_.code.local_names.size() &&
+           old_.code.local_names[at(instruction.arg)] == name;
+  }
+
+  Instruction like(int i, Opcode opcode, int arg) const {
+    Instruction made = old_.instructions[at(i)];
+    made.opcode = opcode;
+    made.arg = arg;
+    return made;
+  }
+
+  // Finds the BUILD_TUPLE that takes the marker. The code between them only pushes the callable and the arguments.
+  void mark_tail_call(int marker) {
+    int depth = 1;
+    for (int i = marker + 1; i < count(); ++i) {
+      const Instruction& instruction = old_.instructions[at(i)];
+      const StackUse use = stack_use(old_.code.version, instruction.opcode, instruction.arg);
+      if (instruction.target >= 0) return;
+      if (use.pops >= depth) {
+        if (instruction.opcode == Opcode::BUILD_TUPLE && use.pops == depth) tail_calls_[marker] = i;
+        return;
+      }
+      depth += use.pushes - use.pops;
+    }
+  }
+
+  const Function& old_;
+  std::vector<std::vector<Instruction>> to_;
+  std::map<int, int> tail_calls_;  // marker -> tuple
+};
+
+bool is_free(const CodeView& view, size_t slot) { return (view.local_kinds[slot] & kLocalFree) != 0; }
+
+const OpcodeInfo* info_of(const Function& function, const Instruction& instruction) {
+  return opcode_info(function.code.version, instruction.opcode);
+}
+
+// Without our own helpers, free variables in alphabetical order.
+void order_free_variables(Function& function) {
+  CodeView& view = function.code;
+  std::vector<size_t> order(view.local_names.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::erase_if(order, [&](size_t slot) {
+    return is_free(view, slot) &&
+           (view.local_names[slot] == kTailCall || view.local_names[slot] == kReleaseArguments);
+  });
+  const auto first_free =
+      std::ranges::stable_partition(order, [&](size_t slot) { return !is_free(view, slot); });
+  std::ranges::sort(first_free, {}, [&](size_t slot) { return view.local_names[slot]; });
+  std::vector<int> position(view.local_names.size(), 0);
+  std::vector<std::string> names;
+  std::vector<uint8_t> kinds;
+  for (size_t slot : order) {
+    position[slot] = static_cast<int>(names.size());
+    names.push_back(view.local_names[slot]);
+    kinds.push_back(view.local_kinds[slot]);
+  }
+  for (Instruction& instruction : function.instructions) {
+    const OpcodeInfo* info = info_of(function, instruction);
+    const bool local = info && (info->operand == Operand::kLocal || info->operand == Operand::kCell);
+    if (local && static_cast<size_t>(instruction.arg) < position.size())
+      instruction.arg = position[static_cast<size_t>(instruction.arg)];
+    if (instruction.opcode == Opcode::COPY_FREE_VARS) instruction.arg = static_cast<int>(first_free.size());
+  }
+  if (first_free.empty())
+    for (Instruction& instruction : function.instructions)
+      if (instruction.opcode == Opcode::COPY_FREE_VARS) instruction.opcode = Opcode::NOP;
+  view.local_names = std::move(names);
+  view.local_kinds = std::move(kinds);
+}
+
+// A string that comes first would be a docstring.
+void keep_first_constant_free(Function& function, std::vector<Constant>& constants) {
+  if (constants.empty() || !constants.front().is(Constant::Kind::kStr)) return;
+  constants.insert(constants.begin(), Constant::none());
+  function.code.constant_reprs.insert(function.code.constant_reprs.begin(), "None");
+  for (Instruction& instruction : function.instructions) {
+    const OpcodeInfo* info = info_of(function, instruction);
+    if (info && info->operand == Operand::kConstant) ++instruction.arg;
+  }
+}
+
+}  // namespace
+
+Result<ReadableOutput> readable_output(const CodeTree& transformed, const std::string& name) {
+  SUTURE_TRY(function, decode_function(transformed.view));
+  Rewriter rewriter(function);
+  rewriter.rewrite();
+  ReadableOutput out;
+  Function readable = rewriter.result(out.origin);
+  out.code.constants = transformed.constants;
+  order_free_variables(readable);
+  keep_first_constant_free(readable, out.code.constants);
+  SUTURE_TRY(assembled, assemble(readable));
+  out.code.view = std::move(readable.code);
+  out.code.view.code = std::move(assembled.code);
+  out.code.view.line_table = std::move(assembled.line_table);
+  out.code.view.exception_table = std::move(assembled.exception_table);
+  out.code.view.stack_size = assembled.stack_size;
+  out.code.view.name = out.code.view.qualname = name;
+  return out;
+}
+
+}  // namespace suture

@@ -1,0 +1,27 @@
+// The transformed code of a frame (capture/output_bytecode.h) as one wants to read it.
+//
+//   return (__tail_call, __resume_at_88_2, n, y)      =>   return __resume_at_88_2(n, y)
+//   the emptying of variables that nothing needs      =>   left out
+//
+// What is left out or rewritten changes neither values nor their order: a tail call is made by whoever called the
+// transformed code, and variables are emptied so that objects die when they died in the user's function.
+// Besides, the code gets the name of the transformed function (code objects have the user's), and free variables and
+// constants the order that a compiler gives them, so that text can be compared with it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bytecode/code_tree.h"
+
+namespace suture {
+
+struct ReadableOutput {
+  CodeTree code;
+  std::vector<int>
+      origin;  // per instruction of it: index of the instruction of `transformed` that it stands for
+};
+Result<ReadableOutput> readable_output(const CodeTree& transformed, const std::string& name);
+
+}  // namespace suture

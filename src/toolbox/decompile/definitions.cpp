@@ -1,0 +1,339 @@
+// Functions, classes, lambdas and comprehensions from their code objects; and the entry, structure().
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "toolbox/decompile/blocks.h"
+#include "toolbox/decompile/comprehensions.h"
+#include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/regions.h"
+#include "toolbox/decompile/scope.h"
+#include "toolbox/decompile/structure_statements.h"
+
+namespace suture::toolbox {
+
+using namespace syntax;
+
+namespace {
+
+constexpr int kFutureAnnotations = 0x1000000;
+
+Scope nested_scope(const Scope& around, const CodeTree& code) {
+  return {.code = &code, .kind = kind_of_code(code, &around), .parent = &around, .depth = around.depth + 1};
+}
+
+Status check_depth(const Scope& scope) {
+  if (scope.depth <= kMaxNestedCode) return ok_status();
+  return Error::unsupported("decompile", fmt::format("more than {} nested code objects", kMaxNestedCode));
+}
+
+// A code object's flow graph.
+struct Flow {
+  LiftedCode lifted;
+  Regions regions;
+  Evaluated code;
+};
+
+Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
+  SUTURE_TRY_VOID(check_depth(scope));
+  Flow flow;
+  SUTURE_TRY(lifted, lift(*scope.code));
+  flow.lifted = std::move(lifted);
+  merge_exit_copies(flow.lifted);
+  SUTURE_TRY(regions, find_regions(flow.lifted));
+  flow.regions = std::move(regions);
+  SUTURE_TRY_VOID(fold_finally_bodies(flow.lifted, flow.regions));
+  SUTURE_TRY(blocks, find_blocks(flow.lifted, flow.regions));
+  SUTURE_TRY(code, Evaluator(builder, scope, flow.lifted, flow.regions, blocks).run());
+  flow.code = std::move(code);
+  return flow;
+}
+
+bool is_return_of_none(const Statement* statement) {
+  const Return* it = as<Return>(statement);
+  const auto* constant = it ? as<syntax::Constant>(it->value) : nullptr;
+  return it && (!it->value || (constant && constant->value.is(suture::Constant::Kind::kNone)));
+}
+
+const Name* assigned_name(const Statement* statement) {
+  const Assign* it = as<Assign>(statement);
+  return it && it->targets.size() == 1 ? as<Name>(it->targets.front()) : nullptr;
+}
+
+// A declared name of an enclosing function would be taken for the function's, were it not declared global.
+bool hides(const Scope* scope, const std::string& name) {
+  for (; scope; scope = scope->parent) {
+    if (scope->kind == CodeKind::kClass || scope->kind == CodeKind::kModule) continue;
+    const auto& names = scope->view().local_names;
+    if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  }
+  return false;
+}
+
+void declare(Builder& builder, const Scope& scope, const Evaluated& code, Statements& body) {
+  std::set<std::string> globals = code.globals;
+  if (scope.kind == CodeKind::kFunction)
+    for (const std::string& name : code.loaded_globals)
+      if (hides(scope.parent, name)) globals.insert(name);
+  Statements declarations;
+  const auto list = [](const std::set<std::string>& names) {
+    return std::vector<std::string>(names.begin(), names.end());
+  };
+  if (!globals.empty()) declarations.push_back(builder.tree.make<Global>(list(globals)));
+  if (!code.nonlocals.empty()) declarations.push_back(builder.tree.make<Nonlocal>(list(code.nonlocals)));
+  body.insert(body.begin(), declarations.begin(), declarations.end());
+}
+
+Expression* text_constant(Builder& builder, const std::string& text) {
+  return builder.tree.make<syntax::Constant>(suture::Constant::str(text));
+}
+
+// What the compiler puts around the statements of a class body.
+void strip_class_body(Builder& builder, Statements& body) {
+  static const std::set<std::string> kFirst = {"__module__", "__qualname__", "__firstlineno__",
+                                               "__type_params__"};
+  static const std::set<std::string> kLast = {"__static_attributes__", "__classcell__"};
+  size_t first = 0;
+  for (; first < body.size(); ++first) {
+    const Name* name = assigned_name(body[first]);
+    if (!name || !kFirst.contains(name->id)) break;
+  }
+  body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(first));
+  while (!body.empty() && as<Return>(body.back())) body.pop_back();
+  while (!body.empty() && assigned_name(body.back()) && kLast.contains(assigned_name(body.back())->id))
+    body.pop_back();
+  static_cast<void>(builder);
+}
+
+// `__doc__ = 'text'` in front: the docstring of a module or class.
+void restore_docstring(Builder& builder, Statements& body) {
+  if (body.empty()) return;
+  const Name* name = assigned_name(body.front());
+  if (!name || name->id != "__doc__") return;
+  auto* value = as<Assign>(body.front())->value;
+  const auto* constant = as<syntax::Constant>(value);
+  if (constant && constant->value.is(suture::Constant::Kind::kStr))
+    body.front() = builder.tree.make<Expr>(value);
+}
+
+void strip_last_return(Statements& body) {
+  if (!body.empty() && is_return_of_none(body.back())) body.pop_back();
+}
+
+// A generator in which no yield is left has one where control never comes.
+void keep_generator(Builder& builder, const Scope& scope, const LiftedCode& lifted, Statements& body) {
+  if ((scope.view().flags & (kCodeGenerator | kCodeAsyncGenerator)) == 0) return;
+  for (const LiftedInstruction& it : lifted.instructions)
+    if (it.op == Op::Yield || it.op == Op::YieldFrom) return;
+  SyntaxTree& tree = builder.tree;
+  Statements never = {tree.make<Expr>(tree.make<Yield>(nullptr))};
+  body.push_back(tree.make<If>(tree.make<syntax::Constant>(suture::Constant::boolean(false)),
+                               std::move(never), Statements{}));
+}
+
+Result<Statements> body_statements(Builder& builder, const Scope& scope) {
+  SUTURE_TRY(flow, evaluate_code(builder, scope));
+  simplify_flow(builder, flow.code, builder.options.variant);
+  SUTURE_TRY(body, structure_statements(builder, flow.code, flow.lifted, flow.regions));
+  if (scope.kind == CodeKind::kClass)
+    strip_class_body(builder, body);
+  else if (scope.kind != CodeKind::kLambda)
+    strip_last_return(body);
+  keep_generator(builder, scope, flow.lifted, body);
+  if (scope.kind == CodeKind::kClass || scope.kind == CodeKind::kModule) restore_docstring(builder, body);
+  const bool has_docstring = !body.empty() && scope.kind != CodeKind::kFunction && as<Expr>(body.front()) &&
+                             as<syntax::Constant>(as<Expr>(body.front())->value);
+  Statements front;
+  if (has_docstring) {
+    front.push_back(body.front());
+    body.erase(body.begin());
+  }
+  declare(builder, scope, flow.code, body);
+  body.insert(body.begin(), front.begin(), front.end());
+  return body;
+}
+
+// The body, or what stands for it: another tier's, or `...` when the caller collects failures.
+Result<Statements> body_or_replacement(Builder& builder, const Scope& scope) {
+  if (builder.options.replacement)
+    if (auto body = builder.options.replacement(*scope.code, builder.tree)) return std::move(*body);
+  Result<Statements> body = body_statements(builder, scope);
+  if (body.ok() || !builder.options.failed) {
+    if (!body.ok())
+      return Error::unsupported(body.error().step,
+                                fmt::format("{}: {}", scope.view().qualname, body.error().message));
+    return body;
+  }
+  builder.options.failed->push_back({scope.code, body.error().message});
+  return Statements{
+      builder.tree.make<Expr>(builder.tree.make<syntax::Constant>(suture::Constant::ellipsis()))};
+}
+
+Expression* annotation_of(Builder& builder, const FunctionParts& parts, const std::string& name) {
+  for (const Keyword& annotation : parts.annotations) {
+    if (annotation.arg != name) continue;
+    const auto* constant = as<syntax::Constant>(annotation.value);
+    if (constant && constant->value.is(suture::Constant::Kind::kStr) &&
+        (parts.code->view.flags & kFutureAnnotations))
+      return builder.tree.make<Name>(constant->value.text);
+    return annotation.value;
+  }
+  return nullptr;
+}
+
+Arguments arguments_of(Builder& builder, const FunctionParts& parts) {
+  const CodeView& view = parts.code->view;
+  Arguments result;
+  size_t next = 0;
+  const auto arg = [&] {
+    Arg made;
+    if (next < view.local_names.size()) made.arg = view.local_names[next++];
+    made.annotation = annotation_of(builder, parts, made.arg);
+    return made;
+  };
+  for (int i = 0; i < view.arg_count; ++i)
+    (i < view.posonly_count ? result.posonlyargs : result.args).push_back(arg());
+  for (int i = 0; i < view.kwonly_count; ++i) {
+    result.kwonlyargs.push_back(arg());
+    Expression* value = nullptr;
+    for (const Keyword& known : parts.keyword_defaults)
+      if (known.arg == result.kwonlyargs.back().arg) value = known.value;
+    result.kw_defaults.push_back(value);
+  }
+  if (view.flags & kCodeVarArgs) result.vararg = arg();
+  if (view.flags & kCodeVarKeywords) result.kwarg = arg();
+  result.defaults = parts.defaults;
+  return result;
+}
+
+// A lambda's statements are one return, perhaps on several ways.
+Expression* returned_expression(Builder& builder, const Statements& body) {
+  if (body.empty()) return nullptr;
+  if (const Return* it = as<Return>(body.front())) return it->value;
+  const If* branch = as<If>(body.front());
+  if (!branch) return nullptr;
+  Expression* yes = returned_expression(builder, branch->body);
+  Expression* no = returned_expression(
+      builder, branch->orelse.empty() ? Statements(body.begin() + 1, body.end()) : branch->orelse);
+  return yes && no ? builder.tree.make<IfExp>(branch->test, yes, no) : nullptr;
+}
+
+}  // namespace
+
+CodeKind kind_of_code(const CodeTree& code, const Scope* parent) {
+  const std::string& name = code.view.name;
+  if (name.starts_with("<generic parameters of ")) return CodeKind::kTypeParameters;
+  if ((code.view.flags & kCodeOptimized) == 0)
+    return !parent && name == "<module>" ? CodeKind::kModule : CodeKind::kClass;
+  if (name == "<lambda>") return CodeKind::kLambda;
+  const bool comprehension =
+      name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>";
+  return comprehension ? CodeKind::kComprehension : CodeKind::kFunction;
+}
+
+Result<Statement*> make_function(Builder& builder, const Scope& around, const FunctionParts& parts,
+                                 Expressions decorators) {
+  const Scope scope = nested_scope(around, *parts.code);
+  const CodeView& view = parts.code->view;
+  SUTURE_TRY(body, body_or_replacement(builder, scope));
+  if (const std::string* docstring = parts.code->docstring())
+    body.insert(body.begin(), builder.tree.make<Expr>(text_constant(builder, *docstring)));
+  if (body.empty()) body.push_back(builder.tree.make<Pass>());
+  Arguments arguments = arguments_of(builder, parts);
+  Expression* returns = annotation_of(builder, parts, "return");
+  if (view.flags & (kCodeCoroutine | kCodeAsyncGenerator))
+    return static_cast<Statement*>(builder.tree.make<AsyncFunctionDef>(
+        view.name, std::move(arguments), std::move(body), std::move(decorators), returns, parts.type_params));
+  return static_cast<Statement*>(builder.tree.make<FunctionDef>(
+      view.name, std::move(arguments), std::move(body), std::move(decorators), returns, parts.type_params));
+}
+
+Result<Statement*> make_class(Builder& builder, const Scope& around, const ClassParts& parts,
+                              Expressions decorators) {
+  const Scope scope = nested_scope(around, *parts.code);
+  SUTURE_TRY(body, body_or_replacement(builder, scope));
+  if (body.empty()) body.push_back(builder.tree.make<Pass>());
+  return static_cast<Statement*>(builder.tree.make<ClassDef>(
+      parts.name, parts.bases, parts.keywords, std::move(body), std::move(decorators), parts.type_params));
+}
+
+Result<Expression*> make_lambda(Builder& builder, const Scope& around, const FunctionParts& parts) {
+  const Scope scope = nested_scope(around, *parts.code);
+  SUTURE_TRY(body, body_statements(builder, scope));
+  Expression* value = returned_expression(builder, body);
+  if (!value)
+    return Error::unsupported("decompile",
+                              fmt::format("{}: a lambda that is no expression", parts.code->view.qualname));
+  return static_cast<Expression*>(builder.tree.make<Lambda>(arguments_of(builder, parts), value));
+}
+
+Result<Expression*> make_comprehension(Builder& builder, const Scope& around, const CodeTree& code,
+                                       Expression* first_iterable) {
+  const Scope scope = nested_scope(around, code);
+  SUTURE_TRY(flow, evaluate_code(builder, scope));
+  FlowGraph& graph = flow.code.graph;
+  const auto wrong = [&] {
+    return Error::unsupported("decompile",
+                              fmt::format("{}: a comprehension that is no loop", code.view.qualname));
+  };
+  if (code.view.name == "<genexpr>") {
+    int header = graph.entry;
+    if (graph.at(header).end == End::kGoto && graph.at(header).statements.empty())
+      header = graph.at(header).yes.to;
+    if (graph.at(header).end != End::kFor) return wrong();
+    Filling filling = read_filling_loop(builder.tree, graph, flow.code.values, header, true);
+    if (!filling.problem.empty()) return Error::unsupported("decompile", filling.problem);
+    filling.generators.front().iter = first_iterable;
+    return static_cast<Expression*>(
+        builder.tree.make<GeneratorExp>(filling.element, std::move(filling.generators)));
+  }
+  const Node& entry = graph.at(graph.entry);
+  if (entry.end != End::kReturn || !entry.statements.empty()) return wrong();
+  Expression* made = entry.test->expr;
+  if (auto* list = as<ListComp>(made))
+    list->generators.front().iter = first_iterable;
+  else if (auto* set = as<SetComp>(made))
+    set->generators.front().iter = first_iterable;
+  else if (auto* dict = as<DictComp>(made))
+    dict->generators.front().iter = first_iterable;
+  else
+    return wrong();
+  return made;
+}
+
+Result<SyntaxTree> structure(const CodeTree& code, const StructureOptions& options) {
+  SyntaxTree tree;
+  Builder builder{tree, options};
+  const Scope outside{.code = &code, .kind = CodeKind::kModule, .parent = nullptr, .depth = -1};
+  Scope scope{.code = &code, .kind = kind_of_code(code, nullptr), .parent = nullptr, .depth = 0};
+  FunctionParts parts{.code = &code};
+  switch (scope.kind) {
+    case CodeKind::kModule: {
+      SUTURE_TRY(body, body_or_replacement(builder, scope));
+      tree.body = std::move(body);
+      break;
+    }
+    case CodeKind::kClass: {
+      SUTURE_TRY(definition, make_class(builder, outside, {.code = &code, .name = code.view.name}, {}));
+      tree.body = {definition};
+      break;
+    }
+    case CodeKind::kLambda: {
+      SUTURE_TRY(lambda, make_lambda(builder, outside, parts));
+      tree.body = {tree.make<Expr>(lambda)};
+      break;
+    }
+    case CodeKind::kComprehension: {
+      SUTURE_TRY(comprehension, make_comprehension(builder, outside, code, tree.make<Name>("iterable")));
+      tree.body = {tree.make<Expr>(comprehension)};
+      break;
+    }
+    default: {
+      SUTURE_TRY(definition, make_function(builder, outside, parts, {}));
+      tree.body = {definition};
+    }
+  }
+  return tree;
+}
+
+}  // namespace suture::toolbox

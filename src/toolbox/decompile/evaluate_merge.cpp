@@ -1,0 +1,84 @@
+// Where several ways meet: their stacks agree, or they have computed one value that the ways decide about.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "toolbox/decompile/comprehensions.h"
+#include "toolbox/decompile/conditions.h"
+#include "toolbox/decompile/evaluate.h"
+
+namespace suture::toolbox {
+
+namespace {
+
+const Stack& stack_of(const FlowGraph& graph, const std::pair<int, bool>& edge) {
+  return edge.second ? graph.at(edge.first).no.stack : graph.at(edge.first).yes.stack;
+}
+
+}  // namespace
+
+bool Evaluator::merge_stacks(int block) {
+  Node& node = graph_.at(block);
+  if (node.in.size() == 1 && node.in.front().second && graph_.at(node.in.front().first).end == End::kFor) {
+    const std::string problem =
+        fold_filling_loop(builder_.tree, graph_, result_.values, node.in.front().first, block);
+    if (!problem.empty()) {
+      fail(problem);
+      return false;
+    }
+  }
+  stack_ = stack_of(graph_, node.in.front());
+  std::vector<size_t> different;
+  for (const auto& edge : node.in) {
+    const Stack& other = stack_of(graph_, edge);
+    if (other.size() != stack_.size()) {
+      fail(fmt::format("two ways lead here with {} and {} values on the stack", stack_.size(), other.size()));
+      return false;
+    }
+    for (size_t i = 0; i < other.size(); ++i)
+      if (other[i] != stack_[i] && std::find(different.begin(), different.end(), i) == different.end())
+        different.push_back(i);
+  }
+  if (different.empty()) return true;
+  // Tested values that are only dropped: no way needs them.
+  const Block& it = blocks_.at(block);
+  if (different.size() == 1 && different.front() + 1 == stack_.size() && !it.instructions.empty() &&
+      code_.at(it.instructions.front()).op == Op::PopTop) {
+    bool all_used = true;
+    for (const auto& edge : node.in) all_used = all_used && stack_of(graph_, edge).back()->used;
+    if (all_used) {
+      stack_.back() = make_value(ValueKind::kNothing);
+      return true;
+    }
+  }
+  ConditionFolder folder(graph_, builder_.tree, result_.values);
+  if (different.size() == 1 && folder.fold_value(block, different.front())) {
+    stack_ = stack_of(graph_, node.in.front());
+    return true;
+  }
+  if (it.first < 0 && it.second < 0 && !it.instructions.empty())
+    run_separately(block);
+  else
+    fail("ways that meet here bring different values, and no conditional expression makes them");
+  return false;
+}
+
+// The end of several ways, once for each: the compiler uses one place in the source for what it repeats.
+void Evaluator::run_separately(int block) {
+  const auto ways = graph_.at(block).in;
+  graph_.at(block).in.clear();
+  graph_.at(block).dead = true;
+  for (const auto& way : ways) {
+    const int fresh = graph_.size();
+    graph_.nodes.emplace_back();
+    Edge& edge = way.second ? graph_.at(way.first).no : graph_.at(way.first).yes;
+    edge.to = fresh;
+    graph_.at(fresh).in = {way};
+    stack_ = edge.stack;
+    begin_node(fresh, block);
+    run_instructions(blocks_.at(block));
+    if (failed()) return;
+  }
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,20 @@
+// Building expressions: operators by their bytecode numbers, and tests in the form the compiler would read back the same.
+#pragma once
+
+#include <optional>
+
+#include "toolbox/decompile/syntax.h"
+
+namespace suture::toolbox {
+
+std::optional<syntax::Operator> binary_operator(int number);  // of BINARY_OP without the in-place offset
+std::optional<syntax::CompareOperator> compare_operator(int number);
+
+syntax::Expression* make_and(syntax::SyntaxTree& tree, syntax::Expression* a, syntax::Expression* b);
+syntax::Expression* make_or(syntax::SyntaxTree& tree, syntax::Expression* a, syntax::Expression* b);
+// The opposite test, or null when no expression of it compiles to the same instructions: the compiler turns `not a in b`
+// into `a not in b`, which is another instruction.
+syntax::Expression* make_not(syntax::SyntaxTree& tree, syntax::Expression* test);
+bool same_expression(const syntax::Expression* a, const syntax::Expression* b);
+
+}  // namespace suture::toolbox

@@ -1,0 +1,362 @@
+// lift: bytecode of one version -> lifted code.
+//
+// A table says which opcode becomes which instruction; what splits, merges or is spelled differently between versions has
+// code of its own. Indices change, so jumps and handlers are renumbered at the end, and only then the loops around SEND are
+// folded: their shape is a few instructions that always stand together.
+#include "toolbox/decompile/lift.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <unordered_map>
+
+#include "bytecode/instruction.h"
+
+namespace suture::toolbox {
+namespace {
+
+constexpr const char* kOpNames[] = {
+#define SUTURE_LIFTED_OP(name) #name,
+#include "toolbox/decompile/lifted_ops.def"
+};
+
+// Opcodes that become one instruction with the same argument. Those without effect for the reader become Nop.
+const std::unordered_map<std::string_view, Op>& plain_opcodes() {
+  static const std::unordered_map<std::string_view, Op> table = {
+      {"NOP", Op::Nop},
+      {"RESUME", Op::Nop},
+      {"CACHE", Op::Nop},
+      {"PRECALL", Op::Nop},
+      {"MAKE_CELL", Op::Nop},
+      {"COPY_FREE_VARS", Op::Nop},
+      {"TO_BOOL", Op::Nop},
+      {"POP_TOP", Op::PopTop},
+      {"COPY", Op::Copy},
+      {"SWAP", Op::Swap},
+      {"PUSH_NULL", Op::PushNull},
+      {"LOAD_CONST", Op::LoadConst},
+      {"LOAD_FAST", Op::LoadFast},
+      {"LOAD_FAST_CHECK", Op::LoadFast},
+      {"LOAD_FAST_AND_CLEAR", Op::LoadFastAndClear},
+      {"LOAD_DEREF", Op::LoadDeref},
+      {"LOAD_CLASSDEREF", Op::LoadDeref},
+      {"LOAD_CLOSURE", Op::LoadClosure},
+      {"LOAD_NAME", Op::LoadName},
+      {"LOAD_LOCALS", Op::LoadLocals},
+      {"LOAD_FROM_DICT_OR_DEREF", Op::LoadFromDictOrDeref},
+      {"LOAD_FROM_DICT_OR_GLOBALS", Op::LoadFromDictOrGlobals},
+      {"STORE_FAST", Op::StoreFast},
+      {"STORE_DEREF", Op::StoreDeref},
+      {"STORE_GLOBAL", Op::StoreGlobal},
+      {"STORE_NAME", Op::StoreName},
+      {"DELETE_FAST", Op::DeleteFast},
+      {"DELETE_DEREF", Op::DeleteDeref},
+      {"DELETE_GLOBAL", Op::DeleteGlobal},
+      {"DELETE_NAME", Op::DeleteName},
+      {"STORE_ATTR", Op::StoreAttr},
+      {"DELETE_ATTR", Op::DeleteAttr},
+      {"BINARY_SUBSCR", Op::LoadItem},
+      {"STORE_SUBSCR", Op::StoreItem},
+      {"DELETE_SUBSCR", Op::DeleteItem},
+      {"BINARY_SLICE", Op::LoadSlice},
+      {"STORE_SLICE", Op::StoreSlice},
+      {"BUILD_SLICE", Op::BuildSlice},
+      {"UNARY_POSITIVE", Op::UnaryPositive},
+      {"UNARY_NEGATIVE", Op::UnaryNegative},
+      {"UNARY_NOT", Op::UnaryNot},
+      {"UNARY_INVERT", Op::UnaryInvert},
+      {"BINARY_OP", Op::Binary},
+      {"IS_OP", Op::Is},
+      {"CONTAINS_OP", Op::Contains},
+      {"BUILD_TUPLE", Op::BuildTuple},
+      {"BUILD_LIST", Op::BuildList},
+      {"BUILD_SET", Op::BuildSet},
+      {"BUILD_MAP", Op::BuildMap},
+      {"BUILD_CONST_KEY_MAP", Op::BuildConstKeyMap},
+      {"BUILD_STRING", Op::BuildString},
+      {"LIST_APPEND", Op::ListAppend},
+      {"SET_ADD", Op::SetAdd},
+      {"MAP_ADD", Op::MapAdd},
+      {"LIST_EXTEND", Op::ListExtend},
+      {"SET_UPDATE", Op::SetUpdate},
+      {"DICT_UPDATE", Op::DictUpdate},
+      {"DICT_MERGE", Op::DictMerge},
+      {"LIST_TO_TUPLE", Op::ListToTuple},
+      {"FORMAT_VALUE", Op::FormatValue},
+      {"CONVERT_VALUE", Op::ConvertValue},
+      {"FORMAT_SIMPLE", Op::FormatSimple},
+      {"FORMAT_WITH_SPEC", Op::FormatWithSpec},
+      {"CALL", Op::Call},
+      {"CALL_KW", Op::CallKw},
+      {"CALL_FUNCTION_EX", Op::CallEx},
+      {"MAKE_FUNCTION", Op::MakeFunction},
+      {"SET_FUNCTION_ATTRIBUTE", Op::SetFunctionAttribute},
+      {"LOAD_BUILD_CLASS", Op::LoadBuildClass},
+      {"LOAD_ASSERTION_ERROR", Op::LoadAssertionError},
+      {"SETUP_ANNOTATIONS", Op::SetupAnnotations},
+      {"CALL_INTRINSIC_1", Op::Intrinsic1},
+      {"CALL_INTRINSIC_2", Op::Intrinsic2},
+      {"IMPORT_NAME", Op::ImportName},
+      {"IMPORT_FROM", Op::ImportFrom},
+      {"IMPORT_STAR", Op::ImportStar},
+      {"PRINT_EXPR", Op::PrintExpr},
+      {"GET_ITER", Op::GetIter},
+      {"GET_AITER", Op::GetAiter},
+      {"FOR_ITER", Op::ForIter},
+      {"YIELD_VALUE", Op::Yield},
+      {"RETURN_VALUE", Op::Return},
+      {"RAISE_VARARGS", Op::Raise},
+      {"UNPACK_SEQUENCE", Op::UnpackSequence},
+      {"UNPACK_EX", Op::UnpackEx},
+      {"PUSH_EXC_INFO", Op::PushExcInfo},
+      {"POP_EXCEPT", Op::PopExcept},
+      {"CHECK_EXC_MATCH", Op::CheckExcMatch},
+      {"CHECK_EG_MATCH", Op::CheckEgMatch},
+      {"PREP_RERAISE_STAR", Op::PrepReraiseStar},
+      {"RERAISE", Op::Reraise},
+      {"BEFORE_WITH", Op::BeforeWith},
+      {"BEFORE_ASYNC_WITH", Op::BeforeAsyncWith},
+      {"WITH_EXCEPT_START", Op::WithExceptStart},
+      {"GET_LEN", Op::GetLen},
+      {"MATCH_MAPPING", Op::MatchMapping},
+      {"MATCH_SEQUENCE", Op::MatchSequence},
+      {"MATCH_KEYS", Op::MatchKeys},
+      {"MATCH_CLASS", Op::MatchClass},
+      {"GET_AWAITABLE", Op::GetAwaitable},
+      {"GET_YIELD_FROM_ITER", Op::GetYieldFromIter},
+      {"GET_ANEXT", Op::GetAnext},
+      {"SEND", Op::Send},
+      {"END_SEND", Op::EndSend},
+      {"END_FOR", Op::EndFor},
+      {"END_ASYNC_FOR", Op::EndAsyncFor},
+      {"CLEANUP_THROW", Op::CleanupThrow},
+      {"ASYNC_GEN_WRAP", Op::AsyncGenWrap},
+  };
+  return table;
+}
+
+class Lifter {
+ public:
+  explicit Lifter(const CodeTree& tree) : tree_(tree), minor_(tree.view.version.minor) { code_.tree = &tree; }
+
+  Result<LiftedCode> run() {
+    SUTURE_TRY(function, decode_function(tree_.view));
+    for (const Instruction& instruction : function.instructions) {
+      start_of_.push_back(code_.size());
+      SUTURE_TRY_VOID(lift_one(instruction));
+    }
+    start_of_.push_back(code_.size());
+    if (code_.size() == 0) return Error::unsupported("decompile", "the code is empty");
+    link(function);
+    SUTURE_TRY_VOID(fold_sends());
+    drop_generator_start();
+    return std::move(code_);
+  }
+
+ private:
+  LiftedInstruction& add(const Instruction& from, Op op, int arg = 0) {
+    code_.instructions.push_back({.op = op,
+                                  .arg = arg,
+                                  .target = from.target,
+                                  .offset = from.offset,
+                                  .line = from.line,
+                                  .column = from.column,
+                                  .end_line = from.end_line,
+                                  .end_column = from.end_column});
+    return code_.instructions.back();
+  }
+
+  Status lift_one(const Instruction& instruction) {
+    const std::string_view name = opcode_name(instruction.opcode);
+    if (lift_jump(instruction, name) || lift_pair(instruction, name) || lift_flagged(instruction, name))
+      return ok_status();
+    const auto& table = plain_opcodes();
+    const auto found = table.find(name);
+    if (found == table.end())
+      return Error::unsupported("decompile",
+                                fmt::format("offset {}: the compiler emits no {}", instruction.offset, name));
+    LiftedInstruction& lifted = add(instruction, found->second, instruction.arg);
+    if (lifted.op == Op::Call) lifted.constant = std::exchange(keyword_names_, -1);
+    return ok_status();
+  }
+
+  bool lift_jump(const Instruction& instruction, std::string_view name) {
+    if (name == "JUMP_FORWARD" || name == "JUMP_BACKWARD" || name == "JUMP_BACKWARD_NO_INTERRUPT") {
+      add(instruction, Op::Jump);
+      return true;
+    }
+    if (name == "JUMP_IF_TRUE_OR_POP" || name == "JUMP_IF_FALSE_OR_POP") {
+      add(instruction, Op::JumpIfOrPop).flag =
+          static_cast<int>(name == "JUMP_IF_TRUE_OR_POP" ? JumpTest::kTrue : JumpTest::kFalse);
+      return true;
+    }
+    if (!name.starts_with("POP_JUMP_")) return false;
+    const std::string_view test = name.substr(name.find("IF_") + 3);
+    const JumpTest kind = test == "FALSE"  ? JumpTest::kFalse
+                          : test == "TRUE" ? JumpTest::kTrue
+                          : test == "NONE" ? JumpTest::kNone
+                                           : JumpTest::kNotNone;
+    add(instruction, Op::JumpIf).flag = static_cast<int>(kind);
+    return true;
+  }
+
+  bool lift_pair(const Instruction& instruction, std::string_view name) {
+    const int high = instruction.arg >> 4, low = instruction.arg & 15;
+    if (name == "LOAD_FAST_LOAD_FAST") {
+      add(instruction, Op::LoadFast, high);
+      add(instruction, Op::LoadFast, low);
+    } else if (name == "STORE_FAST_LOAD_FAST") {
+      add(instruction, Op::StoreFast, high);
+      add(instruction, Op::LoadFast, low);
+    } else if (name == "STORE_FAST_STORE_FAST") {
+      add(instruction, Op::StoreFast, high);
+      add(instruction, Op::StoreFast, low);
+    } else if (name == "RETURN_CONST") {
+      add(instruction, Op::LoadConst, instruction.arg);
+      add(instruction, Op::Return);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool lift_flagged(const Instruction& instruction, std::string_view name) {
+    const int arg = instruction.arg;
+    if (name == "LOAD_GLOBAL") {
+      add(instruction, Op::LoadGlobal, arg >> 1).flag = arg & 1;
+    } else if (name == "LOAD_METHOD") {
+      add(instruction, Op::LoadAttr, arg).flag = 1;
+    } else if (name == "LOAD_ATTR") {
+      add(instruction, Op::LoadAttr, minor_ >= 12 ? arg >> 1 : arg).flag = minor_ >= 12 ? arg & 1 : 0;
+    } else if (name == "LOAD_SUPER_ATTR") {
+      add(instruction, Op::LoadSuperAttr, arg >> 2).flag = arg & 3;
+    } else if (name == "COMPARE_OP") {
+      add(instruction, Op::Compare, minor_ >= 13 ? arg >> 5 : minor_ >= 12 ? arg >> 4 : arg);
+    } else if (name == "KW_NAMES") {
+      keyword_names_ = arg;
+      add(instruction, Op::Nop);
+    } else if (name == "RETURN_GENERATOR") {
+      add(instruction, Op::Nop);
+      returns_generator_ = code_.size();
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void link(const Function& function) {
+    const int count = code_.size();
+    for (int i = 0; i < count; ++i) {
+      LiftedInstruction& it = code_.at(i);
+      const bool ends =
+          it.op == Op::Return || it.op == Op::Raise || it.op == Op::Reraise || it.op == Op::Jump;
+      it.next = ends || i + 1 >= count ? -1 : i + 1;
+      if (it.target >= 0) it.target = start_of_[static_cast<size_t>(it.target)];
+      if (it.op == Op::Jump) it.next = std::exchange(it.target, -1);
+      if (it.op == Op::ForIter) it.target = behind_end_for(it.target);
+    }
+    for (const ExceptionRegion& region : function.exception_regions)
+      for (int i = start_of_[static_cast<size_t>(region.begin)];
+           i < start_of_[static_cast<size_t>(region.end)]; ++i) {
+        code_.at(i).handler = start_of_[static_cast<size_t>(region.target)];
+        code_.at(i).handler_depth = region.depth;
+        code_.at(i).handler_lasti = region.push_last_instruction;
+      }
+  }
+
+  // An exhausted FOR_ITER goes behind the END_FOR (and its POP_TOP, 3.13) that drops the iterator.
+  int behind_end_for(int target) const {
+    if (code_.at(target).op != Op::EndFor) return target;
+    return std::min(target + (minor_ >= 13 ? 2 : 1), code_.size() - 1);
+  }
+
+  bool is_none(int index) const {
+    const LiftedInstruction& it = code_.at(index);
+    const Constant* constant = it.op == Op::LoadConst ? tree_.constant(it.arg) : nullptr;
+    return constant && constant->is(Constant::Kind::kNone);
+  }
+
+  // GET_AWAITABLE | GET_YIELD_FROM_ITER | GET_ANEXT; LOAD_CONST None; SEND end; YIELD_VALUE ...; end: [END_SEND]
+  Status fold_sends() {
+    for (int i = 0; i < code_.size(); ++i) {
+      LiftedInstruction& send = code_.at(i);
+      if (send.op != Op::Send) continue;
+      if (i < 2 || !is_none(i - 1) || send.target < 0)
+        return Error::unsupported(
+            "decompile", fmt::format("offset {}: a SEND that the compiler emits nowhere", send.offset));
+      LiftedInstruction& head = code_.at(i - 2);
+      int end = send.target;
+      if (code_.at(end).op == Op::EndSend) end = code_.at(end).next;
+      if (end < 0) return Error::unsupported("decompile", "the code ends behind a SEND");
+      if (head.op == Op::GetAwaitable) {
+        send.op = Op::Await;
+      } else if (head.op == Op::GetAnext) {
+        SUTURE_TRY_VOID(fold_async_for(i));
+      } else {
+        // GET_YIELD_FROM_ITER is missing where the compiler knows that it awaits a coroutine of its own.
+        send.op = Op::YieldFrom;
+      }
+      if (head.op == Op::GetAwaitable || head.op == Op::GetAnext || head.op == Op::GetYieldFromIter)
+        head.op = Op::Nop;
+      code_.at(i - 1).op = Op::Nop;
+      send.next = end;
+      if (send.op != Op::AsyncForIter) send.target = -1;
+    }
+    return ok_status();
+  }
+
+  Status fold_async_for(int send_index) {
+    LiftedInstruction& send = code_.at(send_index);
+    const int handler = send.handler;
+    if (handler < 0 || (code_.at(handler).op != Op::EndAsyncFor && code_.at(handler).op != Op::Nop))
+      return Error::unsupported("decompile",
+                                fmt::format("offset {}: an asynchronous loop without its end", send.offset));
+    send.op = Op::AsyncForIter;
+    send.target = handler;
+    LiftedInstruction& end = code_.at(handler);
+    end.op = Op::Nop;
+    for (int i = 0; i < code_.size(); ++i) {
+      if (code_.at(i).handler != handler) continue;
+      code_.at(i).handler = end.handler;
+      code_.at(i).handler_depth = end.handler_depth;
+      code_.at(i).handler_lasti = end.handler_lasti;
+    }
+    return ok_status();
+  }
+
+  // RETURN_GENERATOR; POP_TOP
+  void drop_generator_start() {
+    const int at = returns_generator_;
+    if (at >= 0 && at < code_.size() && code_.at(at).op == Op::PopTop) code_.at(at).op = Op::Nop;
+  }
+
+  const CodeTree& tree_;
+  const int minor_;
+  LiftedCode code_;
+  std::vector<int> start_of_;  // decoded instruction -> lifted one
+  int keyword_names_ = -1;
+  int returns_generator_ = -1;
+};
+
+}  // namespace
+
+const char* op_name(Op op) { return kOpNames[static_cast<size_t>(op)]; }
+
+int LiftedCode::skip_empty(int index) const {
+  int at = index, smallest = index, steps = 0;
+  while (at >= 0 && (this->at(at).op == Op::Nop || this->at(at).op == Op::Jump)) {
+    at = this->at(at).next;
+    smallest = std::min(smallest, at);
+    if (++steps > size()) {  // a cycle: once more around it, for its smallest member
+      const int begin = at;
+      smallest = at;
+      for (at = this->at(at).next; at != begin; at = this->at(at).next) smallest = std::min(smallest, at);
+      return smallest;
+    }
+  }
+  return at;
+}
+
+Result<LiftedCode> lift(const CodeTree& tree) { return Lifter(tree).run(); }
+
+}  // namespace suture::toolbox

@@ -1,0 +1,60 @@
+// What the code objects of one tree share while they are structured, and what a nested one must know of those around it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "toolbox/decompile/structure.h"
+
+namespace suture::toolbox {
+
+enum class CodeKind : uint8_t { kModule, kClass, kFunction, kLambda, kComprehension, kTypeParameters };
+
+// One code object on the path from the root.
+struct Scope {
+  const CodeTree* code = nullptr;
+  CodeKind kind = CodeKind::kModule;
+  const Scope* parent = nullptr;
+  int depth = 0;
+
+  const CodeView& view() const { return code->view; }
+};
+
+struct Builder {
+  syntax::SyntaxTree& tree;
+  const StructureOptions& options;
+};
+
+inline constexpr int kMaxNestedCode = 60;  // code objects in code objects
+inline constexpr int kMaxStatementDepth =
+    120;  // statements in statements (Python's own limit is 100 blocks of indentation)
+
+CodeKind kind_of_code(const CodeTree& code, const Scope* parent);
+
+// Function parts that the code object does not hold.
+struct FunctionParts {
+  const CodeTree* code = nullptr;
+  syntax::Expressions defaults;
+  std::vector<syntax::Keyword> keyword_defaults;
+  std::vector<syntax::Keyword> annotations;
+  syntax::TypeParams type_params;
+};
+struct ClassParts {
+  const CodeTree* code = nullptr;
+  std::string name;
+  syntax::Expressions bases;
+  std::vector<syntax::Keyword> keywords;
+  syntax::TypeParams type_params;
+};
+Result<syntax::Statement*> make_function(Builder& builder, const Scope& around, const FunctionParts& parts,
+                                         syntax::Expressions decorators);
+Result<syntax::Statement*> make_class(Builder& builder, const Scope& around, const ClassParts& parts,
+                                      syntax::Expressions decorators);
+Result<syntax::Expression*> make_lambda(Builder& builder, const Scope& around, const FunctionParts& parts);
+// `first_iterable` takes the place of the argument that holds it.
+Result<syntax::Expression*> make_comprehension(Builder& builder, const Scope& around, const CodeTree& code,
+                                               syntax::Expression* first_iterable);
+
+}  // namespace suture::toolbox

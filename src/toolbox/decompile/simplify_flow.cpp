@@ -1,0 +1,241 @@
+// simplify_flow: what structuring should not have to know about how the compiler lays out code.
+//
+//   - returns that the compiler adds at the end of a function, once per way there, become one node;
+//   - branches that decide together become one test;
+//   - the compiler tests a while loop before the loop and again at its end: both become one test at the head;
+//   - nodes that do nothing are passed.
+#include <algorithm>
+#include <map>
+
+#include "toolbox/decompile/conditions.h"
+#include "toolbox/decompile/expressions.h"
+#include "toolbox/decompile/structure_statements.h"
+
+namespace suture::toolbox {
+
+namespace {
+
+class Simplifier {
+ public:
+  Simplifier(Builder& builder, Evaluated& code, int variant)
+      : code_(code), graph_(code.graph), folder_(code.graph, builder.tree, code.values), variant_(variant) {}
+
+  void run() {
+    pass_empty_nodes();
+    merge_implicit_returns();
+    merge_handler_ends();
+    folder_.fold_branches([this](const Node& a, const Node& b) { return decide_together(a, b); });
+    merge_loop_tests();
+    pass_empty_nodes();
+  }
+
+ private:
+  // Does nothing, and computes no value for what follows.
+  bool is_empty(const Node& node) const {
+    if (node.end != End::kGoto || !node.has_no_statements() || !node.clause_name.empty() || node.dead ||
+        node.yes.to < 0)
+      return false;
+    return std::all_of(node.yes.stack.begin(), node.yes.stack.end(), [&](const Value* value) {
+      return std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
+    });
+  }
+
+  void redirect(int from, bool no_edge, int to) {
+    Edge& edge = no_edge ? graph_.at(from).no : graph_.at(from).yes;
+    auto& in = graph_.at(edge.to).in;
+    std::erase(in, std::pair<int, bool>{from, no_edge});
+    edge.to = to;
+    graph_.at(to).in.emplace_back(from, no_edge);
+  }
+
+  // Past nodes that do nothing; a cycle of them stays.
+  int past_empty(int node) const {
+    int at = node;
+    for (int steps = 0; at >= 0 && is_empty(graph_.at(at)); ++steps) {
+      if (steps > graph_.size()) return node;
+      at = graph_.at(at).yes.to;
+    }
+    return at;
+  }
+
+  void pass_empty_nodes() {
+    for (int i = 0; i < graph_.size(); ++i) {
+      if (graph_.at(i).dead) continue;
+      for (const bool no_edge : {false, true}) {
+        const int to = (no_edge ? graph_.at(i).no : graph_.at(i).yes).to;
+        if (to < 0) continue;
+        const int past = past_empty(to);
+        if (past != to && past >= 0) redirect(i, no_edge, past);
+      }
+    }
+    graph_.entry = past_empty(graph_.entry);
+    for (int i = 0; i < graph_.size(); ++i) {
+      Node& node = graph_.at(i);
+      if (i != graph_.entry && is_empty(node) && past_empty(i) != i) unlink(i);
+    }
+  }
+
+  void unlink(int node) {
+    graph_.at(node).dead = true;
+    for (const bool no_edge : {false, true}) {
+      Edge& edge = no_edge ? graph_.at(node).no : graph_.at(node).yes;
+      if (edge.to >= 0) std::erase(graph_.at(edge.to).in, std::pair<int, bool>{node, no_edge});
+    }
+  }
+
+  void merge_implicit_returns() {
+    int kept = -1;
+    for (int i = 0; i < graph_.size(); ++i) {
+      Node& node = graph_.at(i);
+      if (node.dead || node.end != End::kReturn || !node.implicit_return) continue;
+      if (!node.statements.empty()) {  // the statements go on to the end
+        const int fresh = graph_.size();
+        graph_.nodes.emplace_back();
+        Node& from = graph_.at(i);
+        Node& end = graph_.at(fresh);
+        end.end = End::kReturn;
+        end.test = from.test;
+        end.context = from.context;
+        end.place = from.place;
+        end.line = from.line;
+        end.implicit_return = true;
+        end.sequence = fresh;
+        from.end = End::kGoto;
+        from.test = nullptr;
+        from.yes = {fresh, {}, false};
+        from.implicit_return = false;
+        end.in = {{i, false}};
+      } else if (kept < 0) {
+        kept = i;
+      } else {
+        const auto in = node.in;
+        for (const auto& [from, no_edge] : in) redirect(from, no_edge, kept);
+        if (graph_.entry != i) node.dead = true;
+      }
+    }
+  }
+
+  // A finally body with several ends in its handler has one.
+  void merge_handler_ends() {
+    std::map<const Context*, int> kept;
+    for (int i = 0; i < graph_.size(); ++i) {
+      const Node& node = graph_.at(i);
+      if (node.dead || node.end != End::kReraise || !node.statements.empty()) continue;
+      const auto [known, fresh] = kept.try_emplace(node.context, i);
+      if (fresh || graph_.entry == i) continue;
+      const auto in = node.in;
+      for (const auto& [from, no_edge] : in) redirect(from, no_edge, known->second);
+      graph_.at(i).dead = true;
+    }
+  }
+
+  // Another branch with the same test that leads to the same place: the other copy of a loop's test.
+  const Node* copy_of(const Node& node) const {
+    for (const int to : {node.yes.to, node.no.to}) {
+      if (to < 0 || graph_.at(to).in.size() < 2) continue;
+      for (const auto& [from, no_edge] : graph_.at(to).in) {
+        const Node& other = graph_.at(from);
+        if (&other != &node && other.end == End::kBranch &&
+            same_expression(other.test->expr, node.test->expr))
+          return &other;
+      }
+    }
+    return nullptr;
+  }
+
+  // Would the source have both in one test? The test of a loop belongs to the loop, and its copy has the same parts.
+  bool decide_together(const Node& a, const Node& b) const {
+    if (b.line > 0 && a.line > 0 && b.line < a.line) return false;
+    const Node* copy = copy_of(b);
+    if (!copy) return true;
+    if (copy->in.size() != 1) return false;
+    const Node& before = graph_.at(copy->in.front().first);
+    return before.end == End::kBranch && same_expression(before.test->expr, a.test->expr);
+  }
+
+  void merge_loop_tests() {
+    const int count = graph_.size();
+    for (int i = 0; i < count; ++i) {
+      if (graph_.at(i).dead || graph_.at(i).end != End::kBranch) continue;
+      for (const bool no_edge : {false, true}) {
+        const int head = (no_edge ? graph_.at(i).no : graph_.at(i).yes).to;
+        const int first = head >= 0 ? first_test(i, no_edge, head) : -1;
+        if (first < 0) continue;
+        become(i, first);
+        break;
+      }
+    }
+  }
+
+  // The branch before the loop that this one at its end repeats.
+  int first_test(int latch, bool no_edge, int head) const {
+    const Node& last = graph_.at(latch);
+    if (graph_.at(head).sequence > last.sequence) return -1;
+    for (const auto& [from, from_no] : graph_.at(head).in) {
+      const Node& first = graph_.at(from);
+      if (from == latch || from_no != no_edge || first.end != End::kBranch || first.sequence >= last.sequence)
+        continue;
+      const int a = (no_edge ? first.yes : first.no).to, b = (no_edge ? last.yes : last.no).to;
+      if (same_place(a, b) && first.context == last.context &&
+          same_expression(first.test->expr, last.test->expr))
+        return from;
+    }
+    return -1;
+  }
+
+  bool same_place(int a, int b) const {
+    if (a == b) return true;
+    const Node &x = graph_.at(a), &y = graph_.at(b);
+    return x.end == End::kReturn && y.end == End::kReturn && x.statements.empty() && y.statements.empty() &&
+           same_expression(x.test->expr, y.test->expr);
+  }
+
+  // `latch` goes to the test of `first`, which gets a node of its own.
+  void become(int latch, int first) {
+    int test = first;
+    if (!graph_.at(first).statements.empty() || !graph_.at(first).clause_name.empty()) {
+      test = graph_.size();
+      graph_.nodes.emplace_back();
+      Node& from = graph_.at(first);
+      Node& to = graph_.at(test);
+      to.end = from.end;
+      to.test = from.test;
+      to.yes = from.yes;
+      to.no = from.no;
+      to.context = from.context;
+      to.place = from.place;
+      to.line = from.line;
+      to.sequence = from.sequence;
+      for (const bool no_edge : {false, true})
+        for (auto& in : graph_.at((no_edge ? to.no : to.yes).to).in)
+          if (in == std::pair<int, bool>{first, no_edge}) in.first = test;
+      from.end = End::kGoto;
+      from.test = nullptr;
+      from.yes = {test, {}, false};
+      from.no = {};
+      to.in = {{first, false}};
+    }
+    unlink(latch);
+    Node& last = graph_.at(latch);
+    last.dead = false;
+    last.end = End::kGoto;
+    last.test = nullptr;
+    last.yes = {test, {}, false};
+    last.no = {};
+    graph_.at(test).in.emplace_back(latch, false);
+    graph_.at(test).is_header = true;
+  }
+
+  Evaluated& code_;
+  FlowGraph& graph_;
+  ConditionFolder folder_;
+  [[maybe_unused]] const int variant_;
+};
+
+}  // namespace
+
+void simplify_flow(Builder& builder, Evaluated& code, int variant) {
+  Simplifier(builder, code, variant).run();
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,304 @@
+"""From a failure to a minimal repro, as a user goes: the program fails, the launcher reduces, the repro proves itself.
+
+Every step is a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from suture._minify import repro_file
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# The seed: five ops, a backend that cannot handle one of them.
+SEED = """\
+import os
+import numpy as np
+import suture
+
+def day27_bad(graph, example_inputs):
+    for node in graph.nodes:
+        if node["op"] == "maximum":
+            raise RuntimeError("day27_bad backend cannot handle relu")
+    return graph.forward()
+
+@suture.compile(backend=day27_bad)
+def f(x):
+    a = np.sin(x) + 1.0
+    y = np.cos(a)
+    z = np.maximum(y, 0.0)
+    return z * 2.0
+
+try:
+    f(np.linspace(-1, 1, 8))
+except suture.BackendCompilerFailed as error:
+    print(f"{type(error).__name__}: {error}")
+print("minifier_launcher.py written:", os.path.exists("minifier_launcher.py"))
+"""
+
+# A fault that is told by name.
+FAULTY = """\
+import sys
+import numpy as np
+import suture
+
+@suture.compile(backend=sys.argv[1])
+def f(x, y):
+    a = np.exp(x * 0.1) + y
+    b = np.sqrt(np.abs(a)) - x
+    c = np.maximum(b, y.mean())
+    return np.tanh(c) * a + x.sum()
+
+x = np.linspace(0.5, 2.0, 24).reshape(4, 6)
+print(f(x, x[::-1]).shape)
+print("graphs", f.status()["graph_count"])
+"""
+
+
+class Workplace:
+    """An empty directory in which programs run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("SUTURE_")}
+        paths = {"PYTHONPATH": f"{ROOT / 'python'}:{ROOT}", "SUTURE_CACHE_DIR": str(path / "cache")}
+        self._environment = {**inherited, **paths}
+        self._started: list[subprocess.Popen[str]] = []
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.path,
+            env={**self._environment, **environment},
+        )
+        self._started.append(process)
+        return process
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*arguments, **environment)
+        out, err = process.communicate(timeout=240)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def suture(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.run("-m", "suture", *arguments, **environment)
+
+    def write(self, name: str, text: str) -> str:
+        (self.path / name).write_text(text)
+        return name
+
+    def close(self) -> None:
+        for process in self._started:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdout, process.stderr):
+                if pipe:
+                    pipe.close()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Iterator[Workplace]:
+    place = Workplace(tmp_path)
+    yield place
+    place.close()
+
+
+def body_of(path: Path) -> list[str]:
+    """The statements of the graph in a repro file, without comments."""
+    text = path.read_text().partition("def forward(")[2].partition("\n\n")[0]
+    return [line.partition("  #")[0].strip() for line in text.splitlines()[1:]]
+
+
+def test_the_flow_of_the_seed(work: Workplace) -> None:
+    failed = work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="dynamo")
+    assert failed.stdout.splitlines()[0].startswith("BackendCompilerFailed: day27_bad")
+    assert failed.stdout.splitlines()[0].endswith("day27_bad backend cannot handle relu")
+    assert failed.stdout.splitlines()[-1] == "minifier_launcher.py written: True"
+
+    (work.path / "prog.py").unlink()  # nothing but the launcher is needed from here on
+    reduced = work.run("minifier_launcher.py")
+    assert reduced.returncode == 0, reduced
+    assert re.search(r"^SUCCESS: Went from 5 to \d nodes$", reduced.stdout, re.M)
+    assert reduced.stdout.splitlines()[-2:] == [
+        "It fails the same way in a new process.",
+        "Wrote minimal repro out to repro.py",
+    ]
+
+    body = body_of(work.path / "repro.py")
+    assert len(body) == 2 and body[0].startswith("maximum = np.maximum(") and body[1] == "return (maximum,)"
+    alone = work.run("repro.py")
+    assert alone.returncode == 1
+    assert alone.stdout.splitlines()[-1].endswith("RuntimeError: day27_bad backend cannot handle relu")
+    passing = work.run("repro_pass.py", "query")
+    assert passing.returncode == 0 and passing.stdout.startswith("NOT REPRODUCED")
+
+
+def test_the_command_reduces_what_the_launcher_holds(work: Workplace) -> None:
+    work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture")
+    done = work.suture("minify", "minifier_launcher.py", "--json", "--out", "out", "--log", "steps.txt")
+    assert done.returncode == 0, done
+    found = json.loads(done.stdout)
+    assert found["schema"] == "suture.minify/1" and found["verdict"] == "minimised" and found["complete"]
+    assert (found["ops_before"], found["ops_after"]) == (5, 1) and found["calls"] <= 12
+    assert found["repro"] == str(Path("out/repro.py")) and (work.path / "out" / "repro.py").exists()
+    assert found["signature"]["exception"] == "RuntimeError"
+    assert "Wrote minimal repro out to out/repro.py" in done.stderr
+    steps = (work.path / "steps.txt").read_text().splitlines()
+    assert len(steps) == len(found["steps"]) > 0
+    assert any(line.endswith("taken") for line in steps) and any(line.endswith("refused") for line in steps)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("segfault", -signal.SIGSEGV), ("abort", -signal.SIGABRT), ("killed", -signal.SIGKILL)]
+)
+def test_a_crash_is_reduced_after_the_process_died(work: Workplace, kind: str, code: int) -> None:
+    """No option is set: the record is written by default."""
+    died = work.run(work.write("prog.py", FAULTY), f"faulty:op=maximum,kind={kind}")
+    assert died.returncode == code
+    done = work.suture("minify", "--last")
+    assert done.returncode == 0, done
+    assert re.search(r"process \d+ ended .* ago while running graph f of f \(.*prog.py:5\)", done.stderr)
+    assert done.stderr.splitlines()[-1] == "Wrote minimal repro out to repro.py"
+    assert len(body_of(work.path / "repro.py")) == 2
+    alone = work.run("repro.py", "query")
+    assert alone.returncode == 1 and alone.stdout.startswith(f"REPRODUCED: {kind}")
+
+
+def test_a_hang_is_reduced_once_it_was_killed(work: Workplace) -> None:
+    work.write("prog.py", FAULTY)
+    hanging = work.start("prog.py", "faulty:op=maximum,kind=hang")
+    for _ in range(240):
+        if "running graph f" in (listed := work.suture("minify", "--list").stderr):
+            break
+        time.sleep(0.25)
+    assert f"process {hanging.pid} (alive): running graph f of f" in listed
+
+    early = work.suture("minify", "--last")
+    assert early.returncode == 1
+    assert f"process {hanging.pid} has been running graph f of f" in early.stderr
+    assert not list(work.path.glob("*repro*.py"))
+
+    hanging.kill()
+    hanging.wait()
+    done = work.suture("minify", "--last", "--run-limit", "2")
+    assert done.returncode == 0, done
+    assert len(body_of(work.path / "repro.py")) == 2
+    assert work.run("repro.py", "query", "--run-limit", "2").returncode == 1
+
+
+def test_nothing_to_reduce_is_said(work: Workplace) -> None:
+    work.run(work.write("prog.py", FAULTY), "eager")
+    done = work.suture("minify", "--last")
+    assert done.returncode == 1
+    assert done.stderr == "no process died while it compiled or ran a graph\n"
+    assert work.suture("minify", "--list").stderr == "nothing was begun and not ended\n"
+
+
+def test_a_wrong_value_is_found_at_level_4_and_reduced(work: Workplace) -> None:
+    environment = {"SUTURE_REPRO_AFTER": "capture", "SUTURE_REPRO_LEVEL": "4"}
+    failed = work.run(work.write("prog.py", FAULTY), "faulty:op=maximum,kind=wrong_value", **environment)
+    assert failed.returncode == 1
+    assert "suture.BackendCompilerFailed: " in failed.stderr or "BackendCompilerFailed: " in failed.stderr
+    assert failed.stderr.splitlines()[-1] == f"  python {work.path / 'minifier_launcher.py'}"
+    reduced = work.run("minifier_launcher.py")
+    assert reduced.returncode == 0, reduced
+    assert len(body_of(work.path / "repro.py")) == 2
+    analysed = work.run("repro.py", "analyze")
+    assert "maximum" in analysed.stdout
+    explained = work.run("repro.py", "explain")
+    assert explained.returncode == 0 and "expected  wrong_value" in explained.stdout
+
+
+def test_a_launcher_whose_failure_is_gone_reduces_nothing(work: Workplace) -> None:
+    work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture")
+    launcher = work.path / "minifier_launcher.py"
+    launcher.write_text(launcher.read_text().replace('== "maximum"', '== "minimum"'))
+    done = work.run("minifier_launcher.py")
+    assert done.returncode == 1 and done.stdout.startswith("NOT REPRODUCED: ")
+    assert not (work.path / "repro.py").exists()
+
+
+SLOW = SEED.replace(
+    "    for node", '    import time; time.sleep(0.4); print("asked", flush=True)\n    for node'
+).replace("    a = np.sin(x) + 1.0\n", "    a = x\n" + "    a = np.sin(a) + 1.0\n" * 40)
+
+
+def test_what_an_interrupt_finds_is_written_and_the_search_goes_on_from_there(work: Workplace) -> None:
+    work.run(work.write("prog.py", SLOW), SUTURE_REPRO_AFTER="capture")
+    command = ("minifier_launcher.py", "--checkpoint", "checkpoint", "--workers", "1")
+    stopped = work.start(*command)
+    line = ""
+    while not line.startswith("SUCCESS"):
+        line = stopped.stdout.readline()
+        assert line
+    stopped.send_signal(signal.SIGINT)
+    out, _ = stopped.communicate(timeout=60)
+    assert stopped.returncode == 130, out
+    assert "not complete: interrupted" in out and out.endswith("Wrote minimal repro out to repro.py\n")
+    assert work.run("repro.py", "query").returncode == 1
+    assert (work.path / "checkpoint").exists()
+
+    known = len((work.path / "checkpoint").read_text().splitlines()) - 1
+    assert known > 0
+    done = work.run(*command)
+    assert done.returncode == 0 and done.stdout.endswith("Wrote minimal repro out to repro_1.py\n"), done
+    assert not (work.path / "checkpoint").exists()
+    assert len(body_of(work.path / "repro_1.py")) == 2
+
+
+def test_a_budget_ends_the_search_with_what_there_is(work: Workplace) -> None:
+    work.run(work.write("prog.py", SLOW.replace("sleep(0.4)", "sleep(0)")), SUTURE_REPRO_AFTER="capture")
+    done = work.run("minifier_launcher.py", "--budget", "2")
+    assert "not complete: the budget of 2 oracle calls is used up" in done.stdout
+    assert done.returncode == 0 and work.run("repro.py", "query").returncode == 1
+
+
+def test_a_place_that_cannot_be_written_costs_the_file_only(work: Workplace) -> None:
+    work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture")
+    work.write("file", "")
+    done = work.run("minifier_launcher.py", "--out", "file")
+    assert done.returncode == 77
+    assert "maximum = np.maximum(" in done.stdout  # the result is told
+    assert done.stdout.splitlines()[-1].startswith("CANNOT RUN HERE: no file could be written: File exists")
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--last", "x.py"], ["missing.py"], ["prog.py"], ["--workers", "0", "x.py"], ["--last", "--list"]]
+)
+def test_wrong_words_are_usage_errors(work: Workplace, arguments: list[str]) -> None:
+    work.write("prog.py", SEED)
+    done = work.suture("minify", *arguments)
+    assert done.returncode == 2 and done.stdout == "" and "suture minify" in done.stderr
+
+
+def test_files_are_for_their_owner(work: Workplace) -> None:
+    work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture")
+    work.run("minifier_launcher.py")
+    for name in ("minifier_launcher.py", "repro.py", "repro_pass.py"):
+        assert stat.S_IMODE((work.path / name).stat().st_mode) == 0o600
+        assert repro_file.load(work.path / name).title
+
+
+def test_explain_runs_nothing_of_the_file(work: Workplace) -> None:
+    work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture")
+    launcher = work.path / "minifier_launcher.py"
+    launcher.write_text(launcher.read_text().replace("def make_backend():\n", "def make_backend():\n    1 / 0\n"))
+    explained = work.run("minifier_launcher.py", "explain")
+    assert explained.returncode == 0 and "backend   day27_bad (its source is in the file)" in explained.stdout
+    run = work.run("minifier_launcher.py", "run")
+    assert run.returncode == 77
+    assert run.stdout == "CANNOT RUN HERE: the backend could not be made: ZeroDivisionError: division by zero\n"
