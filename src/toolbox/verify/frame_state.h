@@ -1,6 +1,7 @@
 // The abstract state of two frames that are walked together (see path_equivalence.h).
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace suture::toolbox {
