@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
 
@@ -93,7 +94,8 @@ std::optional<std::vector<Keyword>> Evaluator::named_pairs(const Expression* exp
   std::vector<Keyword> result;
   for (size_t i = 0; i < dict->keys.size(); ++i) {
     const suture::Constant* key = constant_of(dict->keys[i]);
-    if (dict->keys[i] && (!key || !key->is(suture::Constant::Kind::kStr))) return std::nullopt;
+    if (dict->keys[i] && (!key || !key->is(suture::Constant::Kind::kStr) || !is_identifier(key->text)))
+      return std::nullopt;
     result.push_back({dict->keys[i] ? key->text : "", dict->values[i]});
   }
   return result;

@@ -43,6 +43,7 @@ class Lifter {
     link(function);
     SUTURE_TRY_VOID(fold_sends());
     drop_generator_start();
+    drop_truth_tests();
     return std::move(code_);
   }
 
@@ -231,6 +232,15 @@ class Lifter {
       code_.at(i).handler_lasti = end.handler_lasti;
     }
     return ok_status();
+  }
+
+  // TO_BOOL belongs to the jump or `not` behind it; elsewhere it is what the optimizer leaves of `not not`.
+  void drop_truth_tests() {
+    for (int i = 0; i + 1 < code_.size(); ++i) {
+      const Op next = code_.at(i + 1).op;
+      if (code_.at(i).op == Op::ToBool && (next == Op::JumpIf || next == Op::UnaryNot))
+        code_.at(i).op = Op::Nop;
+    }
   }
 
   // RETURN_GENERATOR; POP_TOP
