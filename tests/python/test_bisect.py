@@ -163,6 +163,18 @@ def test_hangs_are_not_waited_for_longer_than_needed():
     assert len(keys) <= len(set(keys)) + module.CONFIRMING + 1
 
 
+def test_changes_are_counted_where_the_compile_does_not_come_so_far():
+    """The failing variant says nothing; the number is found by doubling, and the change by what comes before it."""
+    broken = Outcome("compile_error", "compile", "RuntimeError", "a law is broken")
+    pretender = Pretender(lambda s: broken if native(s) and s["pass_limit"] >= 7 else PASS)
+    whole = pretender.texts
+    pretender.texts = lambda v: whole(v) if v.settings.get("pass_limit", 12) < 7 else Texts()
+    found = module._Search(pretender, lambda label: None).result()
+    assert (found.stage, found.number) == ("optional passes", 7)
+    assert found.name == f"the one behind {Pretender.changes[5]}"
+    assert any("its compile ends in the passes" in note for note in found.notes)
+
+
 def test_every_variant_is_run_once():
     pretender = Pretender(lambda s: native(s) and s["fusion_limit"] >= 11)
     module._Search(pretender, lambda label: None).result()
