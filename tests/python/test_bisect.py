@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 from test_accuracy import case_of
+from test_json_schemas import Checker, load
 
 from suture._minify import bisect as module
 from suture._minify import child, repro_file
@@ -188,6 +189,19 @@ def test_the_answer_as_json_has_everything_that_is_told():
     found = json.loads(to_json(searched(lambda s: native(s) and s["fusion_limit"] >= 3)))
     assert found["schema"] == "suture.bisect/1" and found["exit_code"] == 1
     assert found["stage"] == "fusion" and found["number"] == 3 and found["diffs"]["schedule"]
+
+
+def test_the_json_is_what_the_schema_says():
+    checker = Checker(load("bisect_1.json"))
+    for fails in (
+        lambda s: native(s) and s["fusion_limit"] >= 3,
+        lambda s: native(s) and s["fusion_limit"] in {2, *range(9, 21)},
+        lambda s: True,
+        lambda s: False,
+        lambda s: Outcome("invalid", "build", message="the data is missing"),
+    ):
+        assert checker.problems(json.loads(to_json(searched(fails)))) == []
+    assert checker.documented() - checker.met == set(), "documented, never seen"
 
 
 # --- children --------------------------------------------------------------------------------------------------------------

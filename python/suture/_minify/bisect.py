@@ -86,7 +86,7 @@ class Bisection:
     name         of it
     lines        user lines of the nodes that the name speaks of: "mul at script.py:5"
     op, place    op that the failure needs, and its user line, "" when not found
-    kernel       that computes it in the failing variant
+    kernel       the one that computes it in the failing variant
     failing, passing: settings of the two variants of the answer; they differ in one
     ladder, probes: what was run
     monotone     False: other numbers do not agree with a single place
