@@ -307,7 +307,6 @@ class _Search:
         before = self.result.case.op_count
         if any(verdict == Verdict.SAME for _, _, verdict, _ in steps):
             self._take(stage, reducer)
-        after = self.result.case.op_count
         for candidate, what, verdict, _ in steps:
             case = built.get(candidate)
             counted = case is not None and case.key not in self._counted
@@ -317,11 +316,14 @@ class _Search:
                 self.result.calls += 1
             if case is not None and verdict == Verdict.PASS:
                 self.result.passing = case
+            after = case.op_count if case is not None and verdict == Verdict.SAME else before
             self.result.steps.append(Step(stage.stage, what, Verdict(verdict), counted, after))
-        if steps and self._progress:
-            _, what, verdict, _ = steps[-1]
-            seconds, calls = self._seconds(), self.result.calls
-            self._progress(Progress(stage.stage, what, Verdict(verdict), before, after, calls, reducer.bound, seconds))
+            if self._progress:
+                seconds, calls = self._seconds(), self.result.calls
+                self._progress(
+                    Progress(stage.stage, what, Verdict(verdict), before, after, calls, reducer.bound, seconds)
+                )
+            before = after
         return seen + len(steps)
 
     def _seconds(self) -> float:

@@ -16,7 +16,7 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
     case Op::ForIter:
     case Op::AsyncForIter: {
       Value* iterable = pop();
-      Node& node = graph_.at(node_);
+      FlowNode& node = graph_.at(node_);
       node.iter = as_expression(iterable);
       node.is_async = it.op == Op::AsyncForIter;
       node.line = it.line;
@@ -49,8 +49,13 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
     case Op::AsyncGenWrap: return true;
     case Op::Return: {
       Value* value = pop();
+      if (scope_.kind == CodeKind::kTypeParameters) {
+        result_.returned = value;
+        finish(End::kReturn, -1);
+        return true;
+      }
       as_expression(value);
-      Node& node = graph_.at(node_);
+      FlowNode& node = graph_.at(node_);
       node.line = it.line;
       node.implicit_return = is_implicit_return(value);
       finish(End::kReturn, -1);
@@ -115,7 +120,7 @@ void Evaluator::branch(const LiftedInstruction& it) {
   }
   finish(End::kBranch, jumps_when_true ? block_->second : block_->first,
          jumps_when_true ? block_->first : block_->second);
-  Node& node = graph_.at(node_);
+  FlowNode& node = graph_.at(node_);
   node.test = decided;
   (jumps_when_true != inverted_jump(it) ? node.no : node.yes).falls = true;
   // The way of the jump keeps the value; the other one drops it.
