@@ -12,12 +12,13 @@ namespace suture::toolbox {
 using namespace syntax;
 
 Evaluator::Evaluator(Builder& builder, const Scope& scope, const LiftedCode& code, const Regions& regions,
-                     const Blocks& blocks)
+                     const Blocks& blocks, const std::vector<MatchedCase>& cases)
     : builder_(builder),
       scope_(scope),
       code_(code),
       regions_(regions),
       blocks_(blocks),
+      cases_(cases),
       graph_(result_.graph) {
   graph_.nodes.resize(blocks.all.size());
   last_of_.assign(blocks.all.size(), -1);

@@ -69,6 +69,7 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
       return true;
     }
     case Op::Stop: finish(End::kStop, -1); return true;
+    case Op::MatchCase: match_case(cases_[static_cast<size_t>(it.arg)]); return true;
     default: return false;
   }
 }
@@ -88,6 +89,24 @@ bool Evaluator::is_implicit_return(const Value* value) const {
         load.same_position(code_.at(last_of_[static_cast<size_t>(from)])))
       return true;
   return false;
+}
+
+void Evaluator::match_case(const MatchedCase& matched) {
+  Value* subject = peek(1);
+  as_expression(subject);
+  if (!matched.copied) pop();
+  for (const auto& [op, arg] : matched.stores) note_store(op, arg);
+  finish(End::kCase, block_->first, block_->second);
+  graph_.at(node_).test = subject;
+  graph_.at(node_).pattern = matched.pattern;
+}
+
+void Evaluator::note_store(Op op, int arg) {
+  if (op == Op::StoreGlobal || op == Op::DeleteGlobal) result_.globals.insert(name(arg));
+  if (op != Op::StoreDeref && op != Op::DeleteDeref) return;
+  const auto& kinds = scope_.view().local_kinds;
+  if (arg >= 0 && arg < static_cast<int>(kinds.size()) && (kinds[static_cast<size_t>(arg)] & kLocalFree))
+    result_.nonlocals.insert(local_name(arg));
 }
 
 // A conditional jump backwards is spelled since 3.12 as the opposite jump around a jump that has no place of its own.

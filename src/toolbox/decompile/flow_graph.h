@@ -103,6 +103,7 @@ enum class End : uint8_t {
   kTry,       // body yes, handler no
   kWith,      // body yes; no: where a swallowed exception leads, or nowhere
   kTypeTest,  // an except clause: its body yes, the next clause no
+  kCase,      // a case of a match statement: its body yes, the next one no; test: the subject
   kReturn,    // test
   kRaise,     // the last statement raises
   kReraise,   // end of a handler
@@ -133,6 +134,7 @@ struct FlowNode {
   syntax::Expression* iter = nullptr;
   syntax::Expression* target = nullptr;
   bool is_async = false;
+  syntax::Pattern* pattern = nullptr;  // kCase
   // the element a comprehension's body adds
   Value* filled = nullptr;
   syntax::Expression* element = nullptr;

@@ -135,6 +135,7 @@ bool Structurer::emit_node(int node, const Frame& frame, Statements& out, int& n
     case End::kBranch: return emit_branch(node, frame, out, next);
     case End::kTry: emit_try(node, frame, out, next); return false;
     case End::kWith: emit_with(node, frame, out, next); return false;
+    case End::kCase: emit_match(node, frame, out, next); return false;
     default: fail(node, "a statement of unknown kind"); return false;
   }
 }

@@ -49,6 +49,9 @@ class Structurer {
   void emit_finally(int node, const Frame& frame, Statements& out, int& next);
   std::vector<syntax::ExceptHandler> emit_handlers(int handler, const Frame& frame);
   void emit_with(int node, const Frame& frame, Statements& out, int& next);
+  void emit_match(int node, const Frame& frame, Statements& out, int& next);
+  bool is_next_case(int node, const Value* subject) const;
+  syntax::Expression* guard_of(int node, int& body, int& otherwise);
   int pick_exit(const Context* context, const Frame& frame) const;
 
   const Context* inner(const FlowNode& node, Context::Kind kind, int id) const;
