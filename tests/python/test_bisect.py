@@ -314,3 +314,57 @@ def test_the_command_tells_what_bisect_finds(run_python, tmp_path, write_program
     assert run_python("-m", "suture", "bisect", "nothing.py").returncode == 2
     assert run_python("-m", "suture", "bisect", "--slow", "2", str(write_program("pass\n"))).returncode == 2
     assert run_python("-m", "suture", "bisect", str(write_program("pass\n"))).returncode == 0
+
+
+# --- faults in the compiler itself -----------------------------------------------------------------------------------------
+
+
+def fused_program(x, y):
+    a = np.sqrt(np.abs(x) + 1)
+    b = np.maximum(a - y, 0.75)
+    c = (b.astype(np.float64) * 2).sum(axis=0)
+    d = (a * 3 + b) * (a * 3)
+    return c, d - a
+
+
+def faulty_case(fault: str) -> Case:
+    rng = np.random.default_rng(1)
+    arguments = rng.uniform(-1, 1, (6, 5)), rng.uniform(-1, 1, 5)
+    return case_of(fused_program, *arguments).with_(options={"inject_fault": fault})
+
+
+FIRST_LINE = fused_program.__code__.co_firstlineno
+
+
+def test_a_value_that_fusion_hands_over_wrongly_is_one_decision():
+    found = bisect(faulty_case("op=sub,kind=stale_value"))
+    assert found.stage == "fusion" and found.name == "sub into maximum" and found.monotone
+    assert found.failing["fusion_limit"] == found.passing["fusion_limit"] + 1
+    assert f"sub at {__file__}:{FIRST_LINE + 2}" in found.lines
+    assert found.diffs["schedule"] and found.diffs["C++"] and not found.diffs["graph"]
+
+
+def test_a_pass_that_loses_a_node_is_one_change():
+    found = bisect(faulty_case("op=maximum,kind=drop_node,pass=common_subexpressions"))
+    assert found.stage == "optional passes" and found.name.startswith("common_subexpressions: ")
+    assert "maximum" in found.name and found.place == f"{__file__}:{FIRST_LINE + 2}"
+    assert "-  maximum = maximum(" in found.diffs["graph"]
+
+
+@pytest.mark.parametrize(
+    "fault, kind, op",
+    [
+        ("op=maximum,kind=bad_code", "compile_error", "maximum"),
+        ("op=sqrt,kind=toolchain_segfault", "segfault", "sqrt"),
+        ("op=sqrt,kind=segfault", "segfault", "sqrt"),
+        ("op=sqrt,kind=hang", "hang", "sqrt"),
+        ("op=add,kind=wrong_operator", "wrong_value", "add"),
+        ("op=maximum,kind=nan", "wrong_value", "maximum"),
+        ("kind=wrong_dtype", "wrong_dtype", ""),
+    ],
+)
+def test_a_fault_of_every_kernel_is_no_matter_of_passes_or_fusion(fault, kind, op):
+    found = bisect(faulty_case(fault), seconds=4 if kind == "hang" else 20)
+    assert found.stage == "kernels" and found.signature.startswith(kind)
+    assert found.passing == {"backend": "lowered_eager"}
+    assert op in found.op and found.place.startswith(__file__)
