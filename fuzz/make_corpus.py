@@ -26,12 +26,14 @@ PROGRAMS = [
 def main() -> None:
     root = Path(sys.argv[1])
     version = bytes([sys.version_info[1] - 11])
-    for name in ("marshal", "pyc", "verify"):
+    for name in ("marshal", "pyc", "verify", "decompile"):
         (root / name).mkdir(parents=True, exist_ok=True)
     for number, program in enumerate(PROGRAMS):
         code = marshal.dumps(compile(program, "p.py", "exec"))
         file = f"python{sys.version_info[0]}.{sys.version_info[1]}-{number}"
         (root / "marshal" / file).write_bytes(version + code)
+        for how in range(12):
+            (root / "decompile" / f"{file}-{how}").write_bytes(bytes([how]) + version + code)
         (root / "pyc" / file).write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + code)
         function = next((c for c in compile(program, "p.py", "exec").co_consts if hasattr(c, "co_code")), None)
         if function is not None:

@@ -8,6 +8,7 @@
 #include "bytecode/instruction.h"
 #include "bytecode/pyc_file.h"
 #include "bytecode/validate.h"
+#include "toolbox/decompile/decompile.h"
 #include "toolbox/verify/same_bytecode.h"
 
 namespace suture::fuzz {
@@ -109,6 +110,37 @@ void verify(std::string_view input) {
       !ambiguous && root.difference.find("inline cache") == std::string::npos)
     broken("code equals itself", root.difference);
   check_pair(**code, changed(**code, input));
+}
+
+void decompile(std::string_view input) {
+  if (input.size() < 3) return;
+  const auto how = static_cast<unsigned char>(input[0]);
+  const std::string_view rest = input.substr(1);
+  const auto code = read_code(rest.substr(1), version_of(rest), kLimits);
+  if (!code.ok()) return;
+  constexpr Tier kTiers[] = {Tier::kIdiomatic, Tier::kIdiomatic, Tier::kDispatchLoop, Tier::kDisassembly};
+  DecompileOptions options{.unverifiable = "fuzzing", .first_tier = kTiers[how % 4]};
+  switch (how / 4 % 3) {
+    case 0: break;
+    case 1:
+      options.compile = [](const std::string&, int) -> Result<std::string> {
+        return Error::unsupported("compile", "the compiler complains");
+      };
+      break;
+    default:
+      options.compile = [&](const std::string&, int) -> Result<std::string> {
+        return std::string(rest.substr(1));
+      };
+  }
+  const Decompilation done = suture::toolbox::decompile(**code, options);
+  if (done.codes.empty() || done.verdict.empty()) broken("every text has a verdict", done.source);
+  for (const CodeReport& report : done.codes) {
+    const bool known = report.verdict.starts_with("verified: ") || report.verdict.starts_with("unverified: ");
+    if (!known) broken("every code object has a verdict", report.verdict);
+    if (report.tier == Tier::kDisassembly && report.verdict.starts_with("verified")) {
+      broken("a disassembly is never verified", report.verdict);
+    }
+  }
 }
 
 }  // namespace suture::fuzz

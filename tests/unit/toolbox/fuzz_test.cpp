@@ -68,6 +68,7 @@ class FuzzTargets : public ::testing::Test {
 TEST_F(FuzzTargets, MarshalledCode) { run("marshal", &marshal, 20'000); }
 TEST_F(FuzzTargets, PycFiles) { run("pyc", &pyc, 10'000); }
 TEST_F(FuzzTargets, Verifier) { run("verify", &verify, 20'000); }
+TEST_F(FuzzTargets, Decompiler) { run("decompile", &decompile, 6'000); }
 
 }  // namespace
 }  // namespace suture::fuzz
