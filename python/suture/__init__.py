@@ -24,10 +24,11 @@ from suture._config import config
 from suture._errors import BackendCompilerFailed, GraphBreak, InternalError
 
 if TYPE_CHECKING:
-    from suture import cache, testing
+    from suture import backends, cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
     from suture._debug import prepare_debug
+    from suture._decompile import Decompiled, decompile, same_bytecode
     from suture._dump import dump
     from suture._explain import Explanation, explain
     from suture._guards import guard_functions
@@ -38,13 +39,16 @@ __version__: str = _core.version
 
 __all__ = [
     "BackendCompilerFailed",
+    "Decompiled",
     "Explanation",
     "Graph",
     "GraphBreak",
     "InternalError",
+    "backends",
     "cache",
     "compile",
     "config",
+    "decompile",
     "disable",
     "dump",
     "explain",
@@ -57,15 +61,19 @@ __all__ = [
     "prepare_debug",
     "register_backend",
     "reset",
+    "same_bytecode",
     "set_logs",
     "testing",
 ]
 
 # Name -> module that has it; None: the name is a module itself.
 _LAZY = {
+    "Decompiled": "suture._decompile",
     "Explanation": "suture._explain",
     "Graph": "suture._core",
+    "backends": None,
     "cache": None,
+    "decompile": "suture._decompile",
     "dump": "suture._dump",
     "explain": "suture._explain",
     "guard_functions": "suture._guards",
@@ -73,6 +81,7 @@ _LAZY = {
     "minify": "suture._minify.api",
     "prepare_debug": "suture._debug",
     "register_backend": "suture._backends",
+    "same_bytecode": "suture._decompile",
     "set_logs": "suture._logs",
     "testing": None,
 }

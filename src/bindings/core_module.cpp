@@ -286,14 +286,15 @@ NB_MODULE(_core, module) {
   value_or_raise(register_jit_callable_type(module.ptr()));
   value_or_raise(register_compiled_graph_type(module.ptr()));
   compiler().hooks.make_graph_object = &make_graph_object;
+  compiler().hooks.relied_on = &relied_on;
   compiler().hooks.make_interpreter = &make_interpreter;
   compiler().hooks.plugin_path = plugin_path();
   compiler().numpy_minor = numpy_minor();
 
   module.attr("version") = SUTURE_VERSION;
   module.attr("schema_version") = kEventSchemaVersion;
-  module.def("supported_python", [] { return has_opcode_table(running_python_version()); });
-  module.def("supported_versions", [] { return supported_versions(); });
+  module.def("supported_python", [] { return can_be_rewritten(running_python_version()); });
+  module.def("supported_versions", [] { return rewritable_versions(); });
   bind_callables(module);
   bind_events(module);
   bind_status(module);

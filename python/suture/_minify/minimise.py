@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from suture._minify import simplify
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.operations import Operations, settled
-from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle
+from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle, Servers
 from suture._minify.recorded import RecordedValues
 from suture._minify.signature import Outcome, Signature, Verdict
 from suture._toolbox import Reducer
@@ -159,6 +159,7 @@ def minimise(
     seconds: float | None = None,
     max_bytes: int = MAX_INPUT_BYTES,
     oracle: TestOracle | None = None,
+    servers: Servers | None = None,
 ) -> Result:
     """Reduces a failing case.
 
@@ -170,12 +171,13 @@ def minimise(
     budget      oracle calls; seconds: of the whole search
     max_bytes   largest inputs that are worked with
     oracle      judges in place of the one that compares with the signature (predicate.py)
+    servers     processes that stay for the next search
 
     NotReproduced when the case does not fail; MinifyError when inputs are too large, or the checkpoint cannot be written.
     KeyboardInterrupt while searching ends the search: the result then says that it is not complete.
     """
     search = _Search(case, workers, progress, budget, seconds)
-    with oracle or Oracle(case, signature, limits, workers=workers) as judge:
+    with oracle or Oracle(case, signature, limits, workers=workers, servers=servers) as judge:
         search.start(judge, Path(checkpoint) if checkpoint else None, max_bytes)
         try:
             search.run()

@@ -22,7 +22,7 @@ class FillingReader {
     int at = enter(header);
     for (int steps = 0; steps <= 4 * graph_.size() && result_.problem.empty(); ++steps) {
       folder_.fold_branch(at);
-      Node& node = graph_.at(at);
+      FlowNode& node = graph_.at(at);
       node.dead = true;
       if (read_element(node)) return std::move(result_);
       if (!node.statements.empty()) return problem("a comprehension with statements in it");
@@ -63,7 +63,7 @@ class FillingReader {
   }
 
   int enter(int header) {
-    const Node& node = graph_.at(header);
+    const FlowNode& node = graph_.at(header);
     if (!node.target || !node.iter) {
       problem("a comprehension without a target");
       return header;
@@ -82,14 +82,14 @@ class FillingReader {
   bool leads_back(int to) const {
     for (int steps = 0; steps < 64 && to >= 0; ++steps) {
       if (to == header_) return true;
-      const Node& node = graph_.at(to);
+      const FlowNode& node = graph_.at(to);
       if (node.end != End::kGoto || !node.has_no_statements()) return false;
       to = node.yes.to;
     }
     return false;
   }
 
-  int read_condition(const Node& node) {
+  int read_condition(const FlowNode& node) {
     Expression* test = node.test->expr;
     int next = node.yes.to;
     if (back(node.yes.to)) {
@@ -107,7 +107,7 @@ class FillingReader {
     return next;
   }
 
-  bool read_element(const Node& node) {
+  bool read_element(const FlowNode& node) {
     if (node.element) {
       result_.element = node.element;
       result_.key = node.element_key;
@@ -147,7 +147,7 @@ Filling read_filling_loop(SyntaxTree& tree, FlowGraph& graph, std::deque<Value>&
 
 std::string fold_filling_loop(SyntaxTree& tree, FlowGraph& graph, std::deque<Value>& values, int header,
                               int exit) {
-  Node& loop = graph.at(header);
+  FlowNode& loop = graph.at(header);
   Stack stack = loop.no.stack;
   if (stack.empty() || !stack.back()->filled) return "";
   int before = -1;

@@ -6,6 +6,7 @@
 #include "toolbox/decompile/blocks.h"
 #include "toolbox/decompile/comprehensions.h"
 #include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/match_patterns.h"
 #include "toolbox/decompile/regions.h"
 #include "toolbox/decompile/scope.h"
 #include "toolbox/decompile/structure_statements.h"
@@ -46,8 +47,9 @@ Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
   SUTURE_TRY(regions, find_regions(flow.lifted));
   flow.regions = std::move(regions);
   SUTURE_TRY_VOID(fold_finally_bodies(flow.lifted, flow.regions));
+  const std::vector<MatchedCase> cases = find_match_cases(builder, scope, flow.lifted);
   SUTURE_TRY(blocks, find_blocks(flow.lifted, flow.regions));
-  SUTURE_TRY(code, Evaluator(builder, scope, flow.lifted, flow.regions, blocks).run());
+  SUTURE_TRY(code, Evaluator(builder, scope, flow.lifted, flow.regions, blocks, cases).run());
   flow.code = std::move(code);
   return flow;
 }
@@ -97,7 +99,14 @@ void strip_class_end(Builder& builder, Statements& body) {
   while (!body.empty() && as<Return>(body.back())) body.pop_back();
   while (!body.empty() && assigned_name(body.back()) && kLast.contains(assigned_name(body.back())->id))
     body.pop_back();
-  If* branch = body.empty() ? nullptr : as<If>(body.back());
+  if (body.empty()) return;
+  if (Match* match = as<Match>(body.back())) {
+    for (MatchCase& it : match->cases) {
+      strip_class_end(builder, it.body);
+      if (it.body.empty()) it.body.push_back(builder.tree.make<Pass>());
+    }
+  }
+  If* branch = as<If>(body.back());
   if (!branch) return;
   strip_class_end(builder, branch->body);
   strip_class_end(builder, branch->orelse);
@@ -324,7 +333,7 @@ Result<Expression*> make_comprehension(Builder& builder, const Scope& around, co
     return static_cast<Expression*>(
         builder.tree.make<GeneratorExp>(filling.element, std::move(filling.generators)));
   }
-  const Node& entry = graph.at(graph.entry);
+  const FlowNode& entry = graph.at(graph.entry);
   if (entry.end != End::kReturn || !entry.statements.empty()) return wrong();
   Expression* made = entry.test->expr;
   if (auto* list = as<ListComp>(made))

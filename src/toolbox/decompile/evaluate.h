@@ -15,6 +15,7 @@
 #include "toolbox/decompile/blocks.h"
 #include "toolbox/decompile/flow_graph.h"
 #include "toolbox/decompile/lift.h"
+#include "toolbox/decompile/match_patterns.h"
 #include "toolbox/decompile/regions.h"
 #include "toolbox/decompile/scope.h"
 
@@ -34,7 +35,7 @@ struct Evaluated {
 class Evaluator {
  public:
   Evaluator(Builder& builder, const Scope& scope, const LiftedCode& code, const Regions& regions,
-            const Blocks& blocks);
+            const Blocks& blocks, const std::vector<MatchedCase>& cases);
   Result<Evaluated> run();
 
  private:
@@ -49,7 +50,7 @@ class Evaluator {
   void connect(int from, bool no_edge);
   const Context* context_for(const Stack& stack, int region);
   const Context* intern(Context::Kind kind, int id, const Context* parent);
-  bool can_continue(int block, const Node& before) const;
+  bool can_continue(int block, const FlowNode& before) const;
   void fail(const std::string& what);
   bool failed() const { return !error_.empty(); }
 
@@ -86,9 +87,9 @@ class Evaluator {
   bool on_stack(const Value* value) const;
   bool at_base() const;
   size_t base() const;  // values of the statement under way lie at and above it
-  template <class Node, class... Fields>
-  Node* make(Fields&&... fields) {
-    return builder_.tree.make<Node>(std::forward<Fields>(fields)...);
+  template <class SyntaxNode, class... Fields>
+  SyntaxNode* make(Fields&&... fields) {
+    return builder_.tree.make<SyntaxNode>(std::forward<Fields>(fields)...);
   }
   const suture::Constant* constant_of(const syntax::Expression* expr) const;
   syntax::Expression* make_constant(suture::Constant constant);
@@ -138,6 +139,8 @@ class Evaluator {
   bool is_implicit_return(const Value* value) const;
   bool inverted_jump(const LiftedInstruction& it) const;
   void branch(const LiftedInstruction& it);
+  void match_case(const MatchedCase& matched);
+  void note_store(Op op, int arg);  // for the declarations it needs
   void leave_handler();
 
   Builder& builder_;
@@ -145,6 +148,7 @@ class Evaluator {
   const LiftedCode& code_;
   const Regions& regions_;
   const Blocks& blocks_;
+  const std::vector<MatchedCase>& cases_;
   Evaluated result_;
   FlowGraph& graph_;
   std::map<std::tuple<Context::Kind, int, const Context*>, const Context*> contexts_;

@@ -22,7 +22,7 @@ bool same_for_all(const Value* a, const Value* b) {
 }  // namespace
 
 bool Evaluator::merge_stacks(int block) {
-  Node& node = graph_.at(block);
+  FlowNode& node = graph_.at(block);
   if (node.in.size() == 1 && node.in.front().second && graph_.at(node.in.front().first).end == End::kFor) {
     const std::string problem =
         fold_filling_loop(builder_.tree, graph_, result_.values, node.in.front().first, block);

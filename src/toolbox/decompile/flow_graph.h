@@ -103,6 +103,7 @@ enum class End : uint8_t {
   kTry,       // body yes, handler no
   kWith,      // body yes; no: where a swallowed exception leads, or nowhere
   kTypeTest,  // an except clause: its body yes, the next clause no
+  kCase,      // a case of a match statement: its body yes, the next one no; test: the subject
   kReturn,    // test
   kRaise,     // the last statement raises
   kReraise,   // end of a handler
@@ -115,7 +116,7 @@ struct Edge {
   bool falls = false;  // of a branch: the way on without a jump, where the compiler puts the body of an `if`
 };
 
-struct Node {
+struct FlowNode {
   End end = End::kNone;
   syntax::Statements statements;
   Value* test = nullptr;
@@ -133,6 +134,7 @@ struct Node {
   syntax::Expression* iter = nullptr;
   syntax::Expression* target = nullptr;
   bool is_async = false;
+  syntax::Pattern* pattern = nullptr;  // kCase
   // the element a comprehension's body adds
   Value* filled = nullptr;
   syntax::Expression* element = nullptr;
@@ -150,12 +152,12 @@ struct WithParts {
 };
 
 struct FlowGraph {
-  std::deque<Node> nodes;
+  std::deque<FlowNode> nodes;
   std::map<int, WithParts> withs;  // by region
   int entry = 0;
 
-  Node& at(int node) { return nodes[static_cast<size_t>(node)]; }
-  const Node& at(int node) const { return nodes[static_cast<size_t>(node)]; }
+  FlowNode& at(int node) { return nodes[static_cast<size_t>(node)]; }
+  const FlowNode& at(int node) const { return nodes[static_cast<size_t>(node)]; }
   int size() const { return static_cast<int>(nodes.size()); }
 };
 
