@@ -213,8 +213,8 @@ class _Search:
         if case.nbytes > max_bytes:
             case = _sampled(case, oracle, max_bytes)
         oracle.case = case
-        signature = oracle.reproduce()
         self._limits = oracle.limits
+        signature = oracle.reproduce()
         self.result = Result(settled(case), self._given, signature, rate=oracle.rate)
         if checkpoint:
             self._checkpoint = _Checkpoint(checkpoint, f"{case.key} {signature}")
@@ -224,7 +224,8 @@ class _Search:
     def run(self) -> None:
         values = RecordedValues(self.result.case)
         self._stage(Operations(self.result.case, values))
-        self._stage(simplify.options(self.result.case))
+        # Fewer calls make a failure that comes and goes come less often.
+        self._stage(simplify.options(self.result.case, calls=self._oracle.repeats == 1))
         for _ in range(_ROUNDS):
             before = self.result.case
             self._stage(simplify.sizes(self.result.case))
@@ -348,6 +349,7 @@ class _Search:
 
     def check(self) -> None:
         """The result once more: with the limits that were asked for, in a child that has run nothing else."""
+        self._oracle.limits = self._limits
         verdict = self._oracle.judge([self.result.case])[0]
         self.finish()
         if verdict.verdict is not Verdict.SAME:
