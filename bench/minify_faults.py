@@ -18,7 +18,7 @@ from suture._minify.api import cases_of_call
 from suture._minify.case import Case, inputs_of
 
 UNARY = ("sin", "cos", "tanh", "abs")
-BINARY = ("add", "mul", "maximum", "minimum")
+BINARY = ("add", "sub", "mul", "maximum", "minimum")
 
 
 @dataclass(frozen=True)

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from bench.minify_faults import Seeded, chain
-from suture._core import Graph
 from suture._minify.case import Case
 
-_KEEPING = ("neg", "positive", "abs")
-_X = np.linspace(-1, 2, 24).reshape(6, 4)
+_KEEPING = ("neg", "pos")
 
 
 def native_chain(length: int, op: str, fault: str, calls: int = 1) -> Case:
     """Unary ops around one binary `op`, compiled natively with this fault."""
     at = length // 2
-    marked = {at: op} | {i: _KEEPING[i % 3] for i in range(at + 1, length)}
-    case = chain(length, {i: name.replace("positive", "pos") for i, name in marked.items()}, "op=*", calls=calls)
-    text = Graph.from_text(case.graph_text).to_text()
-    return replace(case, graph_text=text, backend="native", options={"inject_fault": fault})
+    marked = {at: op} | {i: _KEEPING[i % 2] for i in range(at + 1, length)}
+    case = chain(length, marked, "op=*", calls=calls)
+    return replace(case, backend="native", options={"inject_fault": fault})
 
 
 def _seeded(
@@ -60,6 +55,6 @@ NATIVE_FAULTS = [
     _seeded("kind=segfault,op=maximum", "segfault", 200),
     _seeded("kind=trap,op=maximum", "killed", 40),
     _seeded("kind=hang,op=maximum", "hang", 10, time_limit=2),
-    _seeded("kind=wrong_strides", "wrong_strides", 20, ops=1, sizes=2, calls=60),
+    _seeded("kind=wrong_strides", "wrong_value", 20, ops=1, sizes=2, calls=60),
     _seeded("kind=wrong_dtype", "wrong_dtype", 20, ops=1),
 ]
