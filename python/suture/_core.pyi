@@ -126,6 +126,11 @@ def assembly_records(obj: JitCallable) -> list[str]:
 def guard_records(obj: JitCallable) -> list[str]:
     """Events guard_costs of the entries that are there now, made for this call."""
 
+def step_with(hook: Callable[[Callable[..., Any], str, Callable[..., Any] | None], Callable[..., Any] | None] | None) -> None:
+    """While there is a hook, compiled functions work under a tracer as they do without one, and hook(function, compile id,
+    transformed function or None) may give the function to run in place of the transformed one, or of the function itself when
+    it is one graph. The hook runs untraced."""
+
 def live_compiled() -> list[JitCallable]:
     """What suture.compile has returned and is still there, oldest first."""
 

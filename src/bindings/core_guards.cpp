@@ -6,6 +6,7 @@
 #include "cpython/discard_error.h"
 #include "cpython/jit_callable.h"
 #include "driver/report_guards.h"
+#include "runtime/stepping.h"
 
 namespace suture {
 namespace {
@@ -93,6 +94,10 @@ std::optional<int> failing_guard(nb::handle object, int number, const nb::tuple&
 }  // namespace
 
 void bind_guards(nb::module_& module) {
+  module.def(
+      "step_with",
+      [](nb::object hook) { set_stepping_hook(hook.is_none() ? PyRef() : PyRef::borrow(hook.ptr())); },
+      nb::arg("hook").none());
   module.def("live_compiled", [] {
     nb::list out;
     for (const PyRef& callable : compiler().program_callables())
