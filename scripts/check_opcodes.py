@@ -1,20 +1,30 @@
 #!/usr/bin/env python3
-"""Compares the opcode table of this Python version (src/bytecode/opcodes_3XX.def) with the running interpreter.
+"""Compares the opcode tables (src/bytecode/opcodes_3XX.def) with interpreters of their versions.
 
-Exit status 0: equal, or there is no table for this version yet. 1: differences, one line each.
+Each table is compared by an interpreter of its version: the running one, or the first that is found under the name python3.X
+on PATH or among the versions of pyenv. Tables whose interpreter is not there are named on stderr and count as equal.
+--running: only the table of the running interpreter.
+
+Exit status 0: equal. 1: differences, one line each.
 """
 
 import dis
 import opcode
+import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 BYTECODE = Path(__file__).resolve().parent.parent / "src" / "bytecode"
 
-# The compiler's own bookkeeping differs from what these instructions do: it takes the arguments of a call away at PRECALL
-# instead of CALL, and a generator's first sent value is not counted.
-STACK_DIFFERS = {"PRECALL", "CALL", "RETURN_GENERATOR"}
+# The compiler's own bookkeeping differs from what these instructions do: up to 3.11 it takes the arguments of a call away at
+# PRECALL instead of CALL, and up to 3.12 a generator's first sent value is not counted.
+STACK_DIFFERS = {
+    (3, 11): {"PRECALL", "CALL", "RETURN_GENERATOR"},
+    (3, 12): {"RETURN_GENERATOR"},
+}
 
 # Operands that only look like what the interpreter's lists say about them.
 OPERAND_LISTS = {
@@ -25,6 +35,10 @@ OPERAND_LISTS = {
     "kCell": "hasfree",
     "kCompare": "hascompare",
 }
+
+
+# The interpreter counts these as one local; they are two of 4 bits each.
+LOCAL_PAIRS = {"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}
 
 
 def read_rows(path):
@@ -50,7 +64,25 @@ def read_names():
     return re.findall(r"^SUTURE_OPCODE_NAME\((\w+)\)", text, re.MULTILINE)
 
 
-def expected_operand(number):
+def interpreter_opcodes():
+    """Opcodes that code objects hold: no pseudo-instructions of the compiler, none that tracing puts in."""
+    return {
+        name: number for name, number in opcode.opmap.items() if number < 256 and not name.startswith("INSTRUMENTED_")
+    }
+
+
+def interpreter_caches(name, number):
+    entries = opcode._inline_cache_entries
+    return entries.get(name, 0) if isinstance(entries, dict) else entries[number]
+
+
+def interpreter_has_arg(number):
+    return number in opcode.hasarg if hasattr(opcode, "hasarg") else number >= opcode.HAVE_ARGUMENT
+
+
+def expected_operand(name, number):
+    if name in LOCAL_PAIRS:
+        return "kLocalPair"
     for operand, table in OPERAND_LISTS.items():
         if number in getattr(opcode, table, ()) and operand != "kNameShifted":
             return operand
@@ -63,7 +95,7 @@ def table_effect(row, arg, jump):
 
 
 def compare_stack(name, row):
-    if name in STACK_DIFFERS:
+    if name in STACK_DIFFERS.get(sys.version_info[:2], ()):
         return
     for arg in (0, 1, 2, 3, 4, 5, 8, 15, 255, 256, 257, 1000) if row["has_arg"] else (None,):
         for jump in (False, True):
@@ -78,20 +110,20 @@ def compare_stack(name, row):
 
 def compare_row(name, row):
     number = row["number"]
-    theirs = opcode.opmap.get(name)
+    theirs = interpreter_opcodes().get(name)
     if theirs != number:
         yield f"{name}: number {number}, interpreter {theirs}"
         return
-    caches = opcode._inline_cache_entries[number]
+    caches = interpreter_caches(name, number)
     if caches != row["caches"]:
         yield f"{name}: {row['caches']} caches, interpreter {caches}"
-    if row["has_arg"] != (number >= opcode.HAVE_ARGUMENT):
-        yield f"{name}: has_arg {row['has_arg']}, interpreter {number >= opcode.HAVE_ARGUMENT}"
+    if row["has_arg"] != interpreter_has_arg(number):
+        yield f"{name}: has_arg {row['has_arg']}, interpreter {interpreter_has_arg(number)}"
     jump = 0 if number not in opcode.hasjrel else -1 if "BACKWARD" in name else 1
     if jump != row["jump"]:
         yield f"{name}: jump {row['jump']}, interpreter {jump}"
-    operand = expected_operand(number)
-    if operand is not None and row["operand"].removesuffix("Shifted") != operand:
+    operand = expected_operand(name, number)
+    if operand is not None and re.sub("Shifted(Twice)?$", "", row["operand"]) != operand:
         yield f"{name}: operand {row['operand']}, interpreter {operand}"
     if operand is None and row["operand"] in OPERAND_LISTS:
         yield f"{name}: operand {row['operand']}, interpreter has none of that kind"
@@ -100,13 +132,17 @@ def compare_row(name, row):
     yield from compare_stack(name, row)
 
 
+def table_path(version):
+    return BYTECODE / f"opcodes_{version[0]}{version[1]}.def"
+
+
 def differences():
-    path = BYTECODE / f"opcodes_{sys.version_info.major}{sys.version_info.minor}.def"
+    path = table_path(sys.version_info)
     if not path.exists():
         return
     rows = read_rows(path)
     names = read_names()
-    for name in sorted(set(opcode.opmap) - set(rows)):
+    for name in sorted(set(interpreter_opcodes()) - set(rows)):
         yield f"{name}: missing in {path.name}"
     for name in sorted(set(rows) - set(names)):
         yield f"{name}: missing in opcode_names.def"
@@ -116,11 +152,47 @@ def differences():
         yield from compare_row(name, row)
 
 
+def table_versions():
+    return sorted((3, int(path.stem.removeprefix("opcodes_3"))) for path in BYTECODE.glob("opcodes_3*.def"))
+
+
+def interpreter_candidates(version):
+    name = f"python{version[0]}.{version[1]}"
+    for directory in os.get_exec_path():
+        found = shutil.which(name, path=directory)
+        if found:
+            yield found
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from map(str, sorted(pyenv.glob(f"versions/{version[0]}.{version[1]}.*/bin/python")))
+
+
+def find_interpreter(version):
+    """A path, or None. A name may be there and not run: pyenv has a stub for every version it ever saw."""
+    check = f"import sys; sys.exit(sys.version_info[:2] != {tuple(version)})"
+    for candidate in interpreter_candidates(version):
+        if subprocess.run([candidate, "-I", "-S", "-c", check], capture_output=True, check=False).returncode == 0:
+            return candidate
+    return None
+
+
+def check_version(version):
+    if version == sys.version_info[:2]:
+        found = list(differences())
+        for line in found:
+            print(line)
+        return 1 if found else 0
+    interpreter = find_interpreter(version)
+    if interpreter is None:
+        print(f"opcodes: no Python {version[0]}.{version[1]} here to compare its table with", file=sys.stderr)
+        return 0
+    sys.stdout.flush()
+    return subprocess.run([interpreter, "-I", __file__, "--running"], check=False).returncode
+
+
 def main():
-    found = list(differences())
-    for line in found:
-        print(line)
-    return 1 if found else 0
+    if "--running" in sys.argv[1:]:
+        return check_version(sys.version_info[:2])
+    return max(check_version(version) for version in table_versions())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ JSON in and out is text; Python uses the json module.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 SourceLine = Callable[[str, int], str]
 
@@ -150,3 +151,36 @@ def escape_terminal(text: str) -> str:
 
 def escape_line(text: str) -> str:
     """The same with newlines and tabs: one line comes out."""
+
+# --- code objects -------------------------------------------------------------------------------------------------------
+# A code object is given as marshal.dumps(code), `version` as (major, minor) of the Python it belongs to. Constants that
+# cannot be marshalled are replaced by a list of one int before, [i], and stand for placeholder i.
+# ValueError: the bytes are damaged or of another version; the message names the byte.
+
+def decodable_versions() -> list[str]:
+    """Python versions whose code objects can be read: "3.11", ..."""
+
+def code_facts(marshalled: bytes, version: tuple[int, int]) -> dict[str, Any]:
+    """What a code object holds, decoded: the co_* fields under their names without "co_", and
+
+    consts: values; tuples and frozensets as ("tuple", [...]), long ints as ("int", literal), code objects as such dicts
+    instructions: (offset, opcode name, argument, offset of the jump's target or -1, line, end line, column, end column)
+    exceptions: (start, end, target, depth, lasti), in byte offsets
+    """
+
+def pyc_facts(file: bytes) -> tuple[tuple[int, int], dict[str, Any]]:
+    """Of a .pyc file: version, and code_facts of the module."""
+
+def same_bytecode_marshal(
+    first: bytes, second: bytes, version: tuple[int, int], synthetic_locals: Sequence[str] = ()
+) -> tuple[bool, str]:
+    """Whether two code objects do the same, nested ones included; and the first difference, "" when they do.
+
+    synthetic_locals: locals of the second that stand for the first one's position and stack (see path_equivalence.h).
+    """
+
+def compare_code_marshal(
+    first: bytes, second: bytes, version: tuple[int, int], synthetic_locals: Sequence[str] = ()
+) -> list[tuple[str, str, str]]:
+    """(qualified name, verdict, difference) per code object of the first, parents first. Verdicts: "same bytecode",
+    "path-equivalent", "different"."""

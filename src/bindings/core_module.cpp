@@ -292,8 +292,8 @@ NB_MODULE(_core, module) {
 
   module.attr("version") = SUTURE_VERSION;
   module.attr("schema_version") = kEventSchemaVersion;
-  module.def("supported_python", [] { return has_opcode_table(running_python_version()); });
-  module.def("supported_versions", [] { return supported_versions(); });
+  module.def("supported_python", [] { return can_be_rewritten(running_python_version()); });
+  module.def("supported_versions", [] { return rewritable_versions(); });
   bind_callables(module);
   bind_events(module);
   bind_status(module);

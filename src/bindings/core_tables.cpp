@@ -152,7 +152,7 @@ void bind_tables(nb::module_& module) {
   module.def("event_table", &event_table);
   module.def("shown_events", [] {
     // Without opcode tables every function is skipped for one reason, which a warning has told.
-    const bool tables = has_opcode_table(running_python_version());
+    const bool tables = can_be_rewritten(running_python_version());
     std::vector<std::string> names;
     for (const EventInfo& event : all_events())
       if (event.shown == Visibility::kShown && (tables || event.id != EventId::kFrameSkipped))

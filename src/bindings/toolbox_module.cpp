@@ -15,32 +15,10 @@
 #include "toolbox/dump/dump_writer.h"
 #include "toolbox/toolbox.h"
 #include "toolbox/where/where.h"
-
-namespace nb = nanobind;
+#include "toolbox_module.h"
 
 namespace suture::toolbox {
 namespace {
-
-template <class T>
-T value_or_raise(Result<T> result) {
-  if (!result.ok()) throw nb::value_error(result.error().message.c_str());
-  return std::move(result).value();
-}
-
-// Programs may hold any bytes; text for Python must not fail on them.
-nb::str text(const std::string& s) {
-  return nb::steal<nb::str>(
-      PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "backslashreplace"));
-}
-
-nb::str text(std::string_view s) { return text(std::string(s)); }
-
-std::string bytes_of(nb::handle string) {
-  nb::bytes encoded =
-      nb::steal<nb::bytes>(PyUnicode_AsEncodedString(string.ptr(), "utf-8", "backslashreplace"));
-  if (!encoded.is_valid()) throw nb::python_error();
-  return std::string(encoded.c_str(), encoded.size());
-}
 
 std::vector<std::string> lines_of(nb::handle lines) {
   std::vector<std::string> out;
@@ -237,5 +215,6 @@ NB_MODULE(_toolbox, module) {
   suture::toolbox::bind_dump(module);
   suture::toolbox::bind_reports(module);
   suture::toolbox::bind_where(module);
+  suture::toolbox::bind_decompile(module);
   suture::toolbox::bind_reduce(module);
 }

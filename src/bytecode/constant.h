@@ -70,6 +70,9 @@ inline constexpr int kDecimalDigits = 4300;
 // "<code object NAME>", a placeholder "_K[3]". At most about `limit` bytes; longer forms end in "...".
 std::string repr(const Constant& constant, size_t limit = 1000);
 
+// A text that is equal for equal constants only; code objects count by identity.
+std::string constant_key(const Constant& constant);
+
 // Same type and same value, so that no program can tell them apart: 1, True and 1.0 differ, 0.0 and -0.0
 // differ, NaNs are compared by their bits. Frozensets are compared as sets, code objects by identity.
 bool same_constant(const Constant& a, const Constant& b);

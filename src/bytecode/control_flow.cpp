@@ -31,6 +31,8 @@ void edges_with_depth(const Function& function, int index, int depth, std::vecto
 bool ends_block(Opcode opcode) {
   switch (opcode) {
     case Opcode::RETURN_VALUE:
+    case Opcode::RETURN_CONST:
+    case Opcode::INTERPRETER_EXIT:
     case Opcode::RAISE_VARARGS:
     case Opcode::RERAISE:
     case Opcode::JUMP_FORWARD:

@@ -6,6 +6,8 @@
 //   jump distances, exception entries and positions, all of which count units, become instruction indices.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bytecode/exception_table.h"
 #include "bytecode/instruction.h"
 #include "bytecode/line_table.h"
@@ -14,9 +16,13 @@ namespace suture {
 namespace {
 
 struct Units {
-  std::vector<int> first;        // instruction -> its first unit
-  std::vector<int> instruction;  // unit -> index of the instruction that starts there, or -1
+  std::vector<int> first;                  // instruction -> its first unit
+  std::vector<int> instruction;            // unit -> index of the instruction that starts there, or -1
+  std::vector<std::pair<int, int>> jumps;  // instruction, target unit
 };
+
+// No compiler needs more; so sums of arguments and positions fit an int.
+constexpr unsigned kMaxArgument = 1u << 28;
 
 Status scan_units(Function& function, Units& units) {
   const CodeView& code = function.code;
@@ -31,15 +37,21 @@ Status scan_units(Function& function, Units& units) {
       const size_t at = static_cast<size_t>(unit) * 2;
       info = opcode_info(code.version, code.code[at]);
       if (info == nullptr)
-        return Error::unsupported("decode", fmt::format("unknown opcode {}", code.code[at]));
+        return Error::unsupported(
+            "decode",
+            fmt::format("opcode {} at byte {} is none of Python {}.{} (code objects hold no specialised or "
+                        "instrumented instructions)",
+                        code.code[at], at, code.version.major, code.version.minor));
       arg = arg << 8 | code.code[at + 1];
+      if (arg >= kMaxArgument)
+        return Error::unsupported("decode", fmt::format("the argument at byte {} is too large", at));
       prefix = info->opcode == Opcode::EXTENDED_ARG;
     }
     Instruction instruction{.opcode = info->opcode, .arg = static_cast<int>(arg), .offset = (unit - 1) * 2};
     unit += info->caches;
-    // Until all starts are known, `target` holds the target UNIT.
     if (info->jump != 0) {
-      instruction.target = unit + info->jump * instruction.arg;
+      units.jumps.emplace_back(static_cast<int>(function.instructions.size()),
+                               unit + info->jump * instruction.arg);
       instruction.arg = 0;
     }
     units.instruction[static_cast<size_t>(start)] = static_cast<int>(function.instructions.size());
@@ -59,9 +71,9 @@ int index_of(const Units& units, int unit) {
 
 Status resolve_targets(Function& function, const Units& units) {
   const int count = static_cast<int>(function.instructions.size());
-  for (Instruction& instruction : function.instructions) {
-    if (instruction.target == -1) continue;
-    instruction.target = index_of(units, instruction.target);
+  for (const auto& [index, target] : units.jumps) {
+    Instruction& instruction = function.instructions[static_cast<size_t>(index)];
+    instruction.target = index_of(units, target);
     if (instruction.target < 0 || instruction.target >= count)
       return Error::internal(
           "decode", fmt::format("jump at {} goes into the middle of an instruction", instruction.offset));
@@ -71,11 +83,16 @@ Status resolve_targets(Function& function, const Units& units) {
 
 Status resolve_regions(Function& function, const Units& units) {
   SUTURE_TRY(entries, parse_exception_table(function.code.exception_table));
+  const int count = static_cast<int>(function.instructions.size());
+  int last_end = 0;
   for (const ExceptionEntry& entry : entries) {
     const ExceptionRegion region{index_of(units, entry.start), index_of(units, entry.end),
                                  index_of(units, entry.target), entry.depth, entry.push_last_instruction};
-    if (region.begin < 0 || region.end < 0 || region.target < 0)
+    if (region.begin < 0 || region.end < 0 || region.target < 0 || region.target >= count)
       return Error::internal("decode", "exception table entry points into the middle of an instruction");
+    if (region.begin < last_end || region.end <= region.begin)
+      return Error::unsupported("decode", "the entries of the exception table are not in order");
+    last_end = region.end;
     function.exception_regions.push_back(region);
   }
   return ok_status();
@@ -123,10 +140,10 @@ UserSpan Function::span_at(int index) const {
 }
 
 const ExceptionRegion* Function::region_at(int index) const {
-  for (const ExceptionRegion& region : exception_regions) {
-    if (index >= region.begin && index < region.end) return &region;
-  }
-  return nullptr;
+  const auto after = std::ranges::upper_bound(exception_regions, index, {}, &ExceptionRegion::begin);
+  if (after == exception_regions.begin()) return nullptr;
+  const ExceptionRegion& region = *(after - 1);
+  return index < region.end ? &region : nullptr;
 }
 
 }  // namespace suture

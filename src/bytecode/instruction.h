@@ -31,16 +31,18 @@ enum class Opcode : uint16_t {
 
 // What the argument of an instruction means.
 enum class Operand : uint8_t {
-  kNone,         // there is no argument
-  kNumber,       // a count, flags, ...
-  kConstant,     // index into co_consts
-  kName,         // index into co_names
-  kNameShifted,  // index into co_names in the upper bits, flags in bit 0
-  kLocal,        // index into local_names: a fast local
-  kCell,         // index into local_names: a cell or free variable
-  kCompare,      // comparison operator
-  kBinaryOp,     // arithmetic operator
-  kTarget,       // a jump; the target is in Instruction::target
+  kNone,              // there is no argument
+  kNumber,            // a count, flags, ...
+  kConstant,          // index into co_consts
+  kName,              // index into co_names
+  kNameShifted,       // index into co_names in the upper bits, a flag in bit 0
+  kNameShiftedTwice,  // index into co_names in the upper bits, flags in bits 0 and 1
+  kLocal,             // index into local_names: a fast local
+  kLocalPair,         // two indices into local_names of 4 bits each, fast locals; the first in the upper bits
+  kCell,              // index into local_names: a cell or free variable
+  kCompare,           // comparison operator
+  kBinaryOp,          // arithmetic operator
+  kTarget,            // a jump; the target is in Instruction::target
 };
 
 struct OpcodeInfo {
@@ -55,8 +57,12 @@ struct OpcodeInfo {
 // Null when this version has no such opcode.
 const OpcodeInfo* opcode_info(PythonVersion version, uint8_t number);
 const OpcodeInfo* opcode_info(PythonVersion version, Opcode opcode);
+// Versions whose code can be decoded.
 bool has_opcode_table(PythonVersion version);
-std::vector<std::string> supported_versions();  // "3.11", ...
+std::vector<std::string> decodable_versions();  // "3.11", ...
+// Versions whose code can also be analysed for continuations and assembled again, which capture needs.
+bool can_be_rewritten(PythonVersion version);
+std::vector<std::string> rewritable_versions();
 std::string_view opcode_name(Opcode opcode);
 
 // How an instruction uses the value stack. `pops` is how deep it reaches: values that it only looks at count
@@ -76,6 +82,17 @@ struct Instruction {
   int line = 0, end_line = 0, column = -1, end_column = -1;  // line 0 and end_line 0: no position
 };
 
+// Index into co_names of an instruction with one of the name operands, -1 for all others.
+int name_index(PythonVersion version, const Instruction& instruction);
+
+// What COMPARE_OP's argument means: the operator as an index into < <= == != > >=, and whether the result is
+// turned into a bool (3.13).
+struct Comparison {
+  int operator_index = 0;
+  bool to_bool = false;
+};
+Comparison comparison(PythonVersion version, int arg);
+
 struct ExceptionRegion {
   int begin = 0, end = 0;  // [begin, end) instruction indices
   int target = 0;
@@ -86,7 +103,7 @@ struct ExceptionRegion {
 struct Function {
   CodeView code;  // header facts; code/line_table/exception_table bytes are the original's
   std::vector<Instruction> instructions;
-  std::vector<ExceptionRegion> exception_regions;
+  std::vector<ExceptionRegion> exception_regions;  // in order, not overlapping
 
   UserSpan span_at(int index) const;
   const ExceptionRegion* region_at(int index) const;

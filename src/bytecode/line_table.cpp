@@ -38,21 +38,26 @@ struct Reader {
   }
 };
 
+// Lines of hostile tables may leave the range of int; what comes out then does not matter.
+int moved(int line, int by) {
+  return static_cast<int>(static_cast<unsigned>(line) + static_cast<unsigned>(by));
+}
+
 Position read_position(Reader& reader, int form, int& line) {
   if (form == kNone) return {};
   if (form == kLong) {
-    line += reader.signed_varint();
-    Position p{line, line + static_cast<int>(reader.varint()), -1, -1};
-    p.column = static_cast<int>(reader.varint()) - 1;
-    p.end_column = static_cast<int>(reader.varint()) - 1;
+    line = moved(line, reader.signed_varint());
+    Position p{line, moved(line, static_cast<int>(reader.varint())), -1, -1};
+    p.column = moved(static_cast<int>(reader.varint()), -1);
+    p.end_column = moved(static_cast<int>(reader.varint()), -1);
     return p;
   }
   if (form == kNoColumn) {
-    line += reader.signed_varint();
+    line = moved(line, reader.signed_varint());
     return {line, line, -1, -1};
   }
   if (form >= kOneLine) {
-    line += form - kOneLine;
+    line = moved(line, form - kOneLine);
     const int column = static_cast<int>(reader.byte());
     return {line, line, column, static_cast<int>(reader.byte())};
   }

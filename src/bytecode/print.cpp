@@ -18,6 +18,12 @@ std::string place(const Function& function, int index) {
   return offset >= 0 ? std::to_string(offset) : fmt::format("#{}", index);
 }
 
+// What the low bits of a name operand add, as dis shows it.
+std::string_view name_flags(const Instruction& instruction, const OpcodeInfo& info) {
+  if (info.operand == Operand::kName || (instruction.arg & 1) == 0) return "";
+  return instruction.opcode == Opcode::LOAD_GLOBAL ? "NULL + " : "NULL|self + ";
+}
+
 std::string operand_text(const Function& function, const Instruction& instruction, const OpcodeInfo& info) {
   const CodeView& code = function.code;
   switch (info.operand) {
@@ -26,10 +32,14 @@ std::string operand_text(const Function& function, const Instruction& instructio
       return instruction.target < 0 ? "-> ?" : "-> " + place(function, instruction.target);
     case Operand::kConstant:
       return fmt::format("{} ({})", instruction.arg, at(code.constant_reprs, instruction.arg));
-    case Operand::kName: return fmt::format("{} ({})", instruction.arg, at(code.names, instruction.arg));
+    case Operand::kName:
     case Operand::kNameShifted:
-      return fmt::format("{} ({}{})", instruction.arg, instruction.arg & 1 ? "NULL + " : "",
-                         at(code.names, instruction.arg >> 1));
+    case Operand::kNameShiftedTwice:
+      return fmt::format("{} ({}{})", instruction.arg, name_flags(instruction, info),
+                         at(code.names, name_index(code.version, instruction)));
+    case Operand::kLocalPair:
+      return fmt::format("{} ({}, {})", instruction.arg, at(code.local_names, instruction.arg >> 4),
+                         at(code.local_names, instruction.arg & 15));
     case Operand::kLocal:
     case Operand::kCell:
       return fmt::format("{} ({})", instruction.arg, at(code.local_names, instruction.arg));

@@ -199,7 +199,7 @@ bool add_owned_cell(const Function& function, const std::string& name, std::vect
 }  // namespace
 
 PyView AssignmentSites::module_code(const std::string& file) {
-  if (file.empty() || !has_opcode_table(running_python_version())) return nullptr;
+  if (file.empty() || !can_be_rewritten(running_python_version())) return nullptr;
   auto [at, fresh] = modules_.try_emplace(file);
   if (fresh) at->second = compiled(file);
   return at->second.get();

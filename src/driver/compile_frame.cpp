@@ -238,7 +238,7 @@ Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, 
   if (options.flag("disable")) return skip("disabled by options of this function");
   CompileContext ctx{compiler.trace, options, frame.options, {frame.id, frame.compiles++, 0}};
 
-  if (!has_opcode_table(running_python_version())) {
+  if (!can_be_rewritten(running_python_version())) {
     const Break reason = unsupported_python_version(input);
     if (frame.options.fullgraph) return raise_graph_break(ctx, reason, compiler);
     report_skip(ctx, input, reason);

@@ -507,7 +507,7 @@ Break unsupported_python_version(const FrameInput& input) {
   Break reason;
   reason.reason = BreakReason::kPythonVersion;
   reason.args = {fmt::format("{}.{}", version.major, version.minor),
-                 fmt::format("{}", fmt::join(supported_versions(), ", "))};
+                 fmt::format("{}", fmt::join(rewritable_versions(), ", "))};
   const FunctionPlace place = place_of(input);
   reason.where.file = place.file;
   reason.where.function = place.name;

@@ -35,6 +35,8 @@ struct CodeVerdict {
   int first_index = -1, second_index = -1;
 };
 
+std::string_view verdict_name(CodeVerdict::Kind kind);  // "same bytecode", "path-equivalent", "different"
+
 struct Verification {
   // Every code object of the first tree, parents before what is nested in them. A difference counts for the
   // code object it is in, not for the ones around it.

@@ -1,0 +1,365 @@
+#include "toolbox/verify/path_equivalence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/escaped_text.h"
+#include "bytecode/constant.h"
+#include "toolbox/verify/constant_tests.h"
+#include "toolbox/verify/frame_state.h"
+#include "toolbox/verify/node_effect.h"
+#include "toolbox/verify/synthetic_locals.h"
+
+namespace suture::toolbox {
+namespace {
+
+using Kind = AbstractValue::Kind;
+
+// One of the two frames: its graph, and what its locals stand for.
+struct Side {
+  const InstructionGraph& graph;
+  std::vector<int> shared;     // local -> index into FrameState::locals, -1: none
+  std::vector<int> synthetic;  // local -> index into FrameState::synthetic, -1: none
+  std::vector<int> constants;  // index into the tree's constants -> constant of the walk
+};
+
+class PathWalk {
+ public:
+  PathWalk(const InstructionGraph& first, const InstructionGraph& second, SyntheticLocals synthetic,
+           int step_limit)
+      : first_{first, {}, {}, {}},
+        second_{second, {}, {}, {}},
+        synthetic_(std::move(synthetic)),
+        steps_left_(step_limit) {}
+
+  GraphComparison run();
+
+ private:
+  // Two nodes and the constants in the synthetic locals (-1: none).
+  using Place = std::vector<int>;
+
+  void share_locals();
+  void intern_constants(Side& side);
+  int constant_number(const Constant& constant);
+
+  // Where control goes on, and with what.
+  void visit(int a, int b, FrameState state);
+  void process(int a, int b, FrameState state);
+  // Runs one side until its next operation; -1 after fail().
+  int advance(Side& side, int node, FrameState& state, bool is_second);
+  bool step_silently(Side& side, const Node& node, FrameState& state, bool is_second, int& next);
+  bool step_local(Side& side, const Node& node, FrameState& state, bool is_second);
+  bool step_constants(const Node& node, std::vector<AbstractValue>& stack, int& next);
+  void match(int a, int b, const FrameState& state);
+  void match_handlers(int a, int b, const FrameState& state);
+  void update_local(const Node& node, FrameState& state, const AbstractValue& stored);
+
+  bool same_value(const AbstractValue& a, const AbstractValue& b);
+  const Constant& constant_at(const AbstractValue& value) const {
+    return *constants_[static_cast<size_t>(value.id)];
+  }
+  void fail(int a, int b, std::string why) {
+    if (failed()) return;
+    result_.difference = std::move(why);
+    result_.first_node = a;
+    result_.second_node = b;
+  }
+  bool failed() const { return !result_.difference.empty(); }
+
+  Side first_, second_;
+  SyntheticLocals synthetic_;
+  int64_t steps_left_;
+  size_t shared_count_ = 0;
+  int here_first_ = 0, here_second_ = 0;  // for messages
+  const Constant outcomes_[2] = {Constant::boolean(false), Constant::boolean(true)};
+  std::vector<const Constant*> constants_;
+  std::unordered_map<std::string, int> numbers_;  // by constant_key
+  std::map<Place, FrameState> states_;
+  std::set<Place> work_;
+  GraphComparison result_;
+};
+
+// Plain locals with the same name on both sides. Others are compared by name at every access.
+void PathWalk::share_locals() {
+  const CodeView &a = first_.graph.tree->view, &b = second_.graph.tree->view;
+  constexpr uint8_t kNotPlain = kLocalCell | kLocalFree;
+  first_.shared.assign(a.local_names.size(), -1);
+  first_.synthetic.assign(a.local_names.size(), -1);
+  second_.shared.assign(b.local_names.size(), -1);
+  second_.synthetic = synthetic_.number_of_local;
+  std::map<std::string_view, size_t> plain;
+  for (size_t i = 0; i < a.local_names.size(); ++i)
+    if ((a.local_kinds[i] & kNotPlain) == 0) plain.emplace(a.local_names[i], i);
+  for (size_t j = 0; j < b.local_names.size(); ++j) {
+    const auto at = plain.find(b.local_names[j]);
+    if (at == plain.end() || a.local_kinds[at->second] != b.local_kinds[j]) continue;
+    first_.shared[at->second] = second_.shared[j] = static_cast<int>(shared_count_++);
+  }
+}
+
+int PathWalk::constant_number(const Constant& constant) {
+  const auto [at, fresh] = numbers_.try_emplace(constant_key(constant), static_cast<int>(constants_.size()));
+  if (fresh) constants_.push_back(&constant);
+  return at->second;
+}
+
+void PathWalk::intern_constants(Side& side) {
+  for (const Constant& constant : side.graph.tree->constants)
+    side.constants.push_back(constant_number(constant));
+}
+
+bool PathWalk::same_value(const AbstractValue& a, const AbstractValue& b) {
+  if (a.is(Kind::kUnbound) || b.is(Kind::kUnbound)) return false;
+  if (a == b) return true;
+  if (!a.is(Kind::kConstant) || !b.is(Kind::kConstant)) return false;
+  const Constant &x = constant_at(a), &y = constant_at(b);
+  if (!x.is(Constant::Kind::kCode) || !y.is(Constant::Kind::kCode)) return false;
+  if (x.code->view.name != y.code->view.name) return false;
+  result_.nested.emplace_back(x.code, y.code);
+  return true;
+}
+
+// --- silent steps -----------------------------------------------------------------------------------------
+
+// Tests of constants: what a dispatch loop does to find its next part.
+bool PathWalk::step_constants(const Node& node, std::vector<AbstractValue>& stack, int& next) {
+  const int count = constant_operands(node.opcode);
+  if (count == 0 || stack.size() < static_cast<size_t>(count)) return false;
+  std::vector<const Constant*> operands;
+  for (size_t i = stack.size() - static_cast<size_t>(count); i < stack.size(); ++i) {
+    if (!stack[i].is(Kind::kConstant)) return false;
+    operands.push_back(&constant_at(stack[i]));
+  }
+  if (node.opcode == Opcode::POP_JUMP_IF_TRUE || node.opcode == Opcode::POP_JUMP_IF_NONE) {
+    const std::optional<bool> taken = jump_is_taken(node.opcode, *operands[0]);
+    if (!taken) return false;
+    next = *taken ? node.taken : node.next;
+    stack.pop_back();
+    return true;
+  }
+  const std::optional<bool> result = constant_test(node.opcode, node.number, operands);
+  if (!result) return false;
+  stack.resize(stack.size() - static_cast<size_t>(count));
+  stack.push_back({Kind::kConstant, constant_number(outcomes_[*result ? 1 : 0])});
+  return true;
+}
+
+bool PathWalk::step_local(Side& side, const Node& node, FrameState& state, bool is_second) {
+  auto& stack = is_second ? state.second_stack : state.first_stack;
+  const size_t local = static_cast<size_t>(node.index);
+  const int synthetic = side.synthetic[local];
+  if (synthetic < 0) {
+    const int shared = side.shared[local];
+    if (node.opcode != Opcode::LOAD_FAST || shared < 0) return false;
+    const AbstractValue& value = state.locals[static_cast<size_t>(shared)];
+    if (value.is(Kind::kUnbound)) return false;
+    stack.push_back(value);
+    return true;
+  }
+  AbstractValue& held = state.synthetic[static_cast<size_t>(synthetic)];
+  if (node.opcode == Opcode::STORE_FAST) {
+    held = stack.back();
+    stack.pop_back();
+    return true;
+  }
+  if (held.is(Kind::kUnbound)) {
+    fail(here_first_, here_second_,
+         fmt::format("the synthetic local {} may be unbound",
+                     escaped_line(side.graph.tree->view.local_names[local])));
+    return true;
+  }
+  if (node.opcode == Opcode::LOAD_FAST)
+    stack.push_back(held);
+  else if (node.opcode == Opcode::DELETE_FAST)
+    held = {};
+  else
+    return false;
+  return true;
+}
+
+bool PathWalk::step_silently(Side& side, const Node& node, FrameState& state, bool is_second, int& next) {
+  auto& stack = is_second ? state.second_stack : state.first_stack;
+  const size_t depth = stack.size();
+  next = node.next;
+  switch (node.opcode) {
+    case Opcode::JUMP_BACKWARD: return true;
+    case Opcode::LOAD_CONST:
+      stack.push_back({Kind::kConstant, side.constants[static_cast<size_t>(node.index)]});
+      return true;
+    case Opcode::PUSH_NULL: stack.push_back({Kind::kNull, 0}); return true;
+    case Opcode::POP_TOP: stack.pop_back(); return true;
+    case Opcode::COPY:
+      stack.push_back(AbstractValue(stack[depth - static_cast<size_t>(node.number)]));
+      return true;
+    case Opcode::SWAP:
+      std::swap(stack[depth - 1], stack[depth - static_cast<size_t>(node.number)]);
+      return true;
+    case Opcode::END_FOR:
+      stack.resize(depth - (side.graph.tree->view.version == PythonVersion{3, 12} ? 2 : 1));
+      return true;
+    case Opcode::END_SEND: stack.erase(stack.end() - 2); return true;
+    case Opcode::LOAD_FAST:
+    case Opcode::STORE_FAST:
+    case Opcode::DELETE_FAST: return step_local(side, node, state, is_second);
+    default: return step_constants(node, stack, next);
+  }
+}
+
+int PathWalk::advance(Side& side, int node, FrameState& state, bool is_second) {
+  // A run that comes to a node more often than it can have states decides nothing any more.
+  const int64_t limit = 100 + 64 * static_cast<int64_t>(side.graph.nodes.size());
+  for (int64_t steps = 0; !failed(); ++steps) {
+    if (steps > limit || --steps_left_ < 0) {
+      fail(here_first_, here_second_,
+           fmt::format("the {} does nothing observable for ever", is_second ? "second" : "first"));
+      break;
+    }
+    (is_second ? here_second_ : here_first_) = node;
+    int next = -1;
+    if (!step_silently(side, side.graph.node(node), state, is_second, next)) return node;
+    node = next;
+  }
+  return -1;
+}
+
+// --- operations -------------------------------------------------------------------------------------------
+
+void PathWalk::update_local(const Node& node, FrameState& state, const AbstractValue& stored) {
+  if (node.operand != Node::Operand::kLocal) return;
+  const int shared = first_.shared[static_cast<size_t>(node.index)];
+  if (shared < 0) return;
+  AbstractValue& value = state.locals[static_cast<size_t>(shared)];
+  switch (node.opcode) {
+    case Opcode::STORE_FAST: value = stored.is(Kind::kMaybeNull) ? AbstractValue{} : stored; break;
+    case Opcode::LOAD_FAST: value = state.first_stack.back(); break;
+    case Opcode::DELETE_FAST: value = {}; break;
+    case Opcode::LOAD_FAST_AND_CLEAR:
+      if (value.is(Kind::kUnbound))
+        state.first_stack.back().kind = state.second_stack.back().kind = Kind::kMaybeNull;
+      else
+        state.first_stack.back() = state.second_stack.back() = value;
+      value = {};
+      break;
+    default: break;
+  }
+}
+
+const AbstractValue& from_top(const std::vector<AbstractValue>& stack, int position) {
+  return stack[stack.size() - static_cast<size_t>(position)];
+}
+
+void push_results(const std::vector<int>& results, const std::vector<AbstractValue>& made,
+                  const std::vector<AbstractValue>& before, int pops, std::vector<AbstractValue>& stack) {
+  stack.resize(before.size() - static_cast<size_t>(pops));
+  for (size_t i = 0; i < results.size(); ++i)
+    stack.push_back(results[i] == NodeEffect::kNew ? made[i] : from_top(before, results[i]));
+}
+
+void PathWalk::match_handlers(int a, int b, const FrameState& state) {
+  const Node &x = first_.graph.node(a), &y = second_.graph.node(b);
+  if (!x.raises || !y.raises || (x.handler < 0 && y.handler < 0)) return;
+  if (x.handler < 0 || y.handler < 0)
+    return fail(
+        a, b, fmt::format("only the {} has an exception handler there", x.handler < 0 ? "second" : "first"));
+  const Handler& one = first_.graph.handlers[static_cast<size_t>(x.handler)];
+  const Handler& other = second_.graph.handlers[static_cast<size_t>(y.handler)];
+  FrameState raised = state;
+  raised.first_stack.resize(static_cast<size_t>(one.depth));
+  raised.second_stack.resize(static_cast<size_t>(other.depth));
+  if (one.push_last_instruction) raised.first_stack.push_back(raised.fresh());
+  if (other.push_last_instruction) raised.second_stack.push_back(raised.fresh());
+  const AbstractValue exception = raised.fresh();
+  raised.first_stack.push_back(exception);
+  raised.second_stack.push_back(exception);
+  visit(one.target, other.target, std::move(raised));
+}
+
+void PathWalk::match(int a, int b, const FrameState& state) {
+  const Node &x = first_.graph.node(a), &y = second_.graph.node(b);
+  const PythonVersion version = first_.graph.tree->view.version;
+  const NodeEffect one = node_effect(version, x), other = node_effect(version, y);
+  Node y_with_number = y;
+  if (x.opcode == y.opcode && !one.number_counts) y_with_number.number = x.number;
+  if (!same_operation(first_.graph, x, second_.graph, y_with_number)) return fail(a, b, "they differ");
+  for (size_t i = 0; i < one.compared.size(); ++i) {
+    if (!same_value(from_top(state.first_stack, one.compared[i]),
+                    from_top(state.second_stack, other.compared[i])))
+      return fail(a, b, fmt::format("operand {} from the top of the stack differs", one.compared[i]));
+  }
+  match_handlers(a, b, state);
+  for (const bool jump : {false, true}) {
+    const int next = jump ? x.taken : x.next, second_next = jump ? y.taken : y.next;
+    if (failed() || (next < 0 && second_next < 0)) continue;
+    FrameState after = state;
+    const auto& results = jump ? one.results_on_jump : one.results;
+    std::vector<AbstractValue> made(results.size());
+    for (AbstractValue& value : made) value = after.fresh();
+    push_results(results, made, state.first_stack, one.pops, after.first_stack);
+    push_results(jump ? other.results_on_jump : other.results, made, state.second_stack, other.pops,
+                 after.second_stack);
+    update_local(x, after, state.first_stack.empty() ? AbstractValue{} : state.first_stack.back());
+    visit(next, second_next, std::move(after));
+  }
+}
+
+void PathWalk::process(int a, int b, FrameState state) {
+  here_first_ = a;
+  here_second_ = b;
+  const int first = advance(first_, a, state, false);
+  if (failed()) return;
+  const int second = advance(second_, b, state, true);
+  if (failed()) return;
+  match(first, second, state);
+}
+
+// --- the walk ---------------------------------------------------------------------------------------------
+
+void PathWalk::visit(int a, int b, FrameState state) {
+  synthetic_.forget_dead(b, state.synthetic);
+  state.normalize();
+  Place place{a, b};
+  for (const AbstractValue& value : state.synthetic)
+    place.push_back(value.is(Kind::kConstant) ? value.id : -1);
+  const auto [at, fresh] = states_.try_emplace(place, state);
+  if (!fresh) {
+    FrameState common = common_state(at->second, state);
+    if (common == at->second) return;
+    at->second = std::move(common);
+  }
+  work_.insert(std::move(place));
+}
+
+GraphComparison PathWalk::run() {
+  share_locals();
+  intern_constants(first_);
+  intern_constants(second_);
+  FrameState start;
+  start.synthetic.resize(static_cast<size_t>(synthetic_.count));
+  start.locals.resize(shared_count_);
+  for (int i = 0; i < first_.graph.tree->view.parameter_count(); ++i)
+    if (const int shared = first_.shared[static_cast<size_t>(i)]; shared >= 0)
+      start.locals[static_cast<size_t>(shared)] = start.fresh();
+  visit(first_.graph.entry, second_.graph.entry, std::move(start));
+  while (!work_.empty() && !failed()) {
+    const Place place = std::move(work_.extract(work_.begin()).value());
+    process(place[0], place[1], states_.at(place));
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+GraphComparison compare_paths(const InstructionGraph& first, const InstructionGraph& second,
+                              const std::vector<std::string>& synthetic_locals, int step_limit) {
+  auto synthetic = find_synthetic_locals(first, second, synthetic_locals);
+  if (!synthetic.ok()) return {.difference = synthetic.error().message};
+  return PathWalk(first, second, std::move(*synthetic), step_limit).run();
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,116 @@
+#include "toolbox/verify/synthetic_locals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/escaped_text.h"
+
+namespace suture::toolbox {
+namespace {
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Functions and attributes through which a program may see its locals by name.
+std::string frame_reader(const InstructionGraph& graph) {
+  constexpr std::string_view kReaders[] = {"locals", "vars",      "dir",          "eval",
+                                           "exec",   "_getframe", "currentframe", "f_locals"};
+  for (const Node& node : graph.nodes) {
+    if (node.operand != Node::Operand::kName) continue;
+    const std::string& name = graph.name(node);
+    if (std::ranges::find(kReaders, name) != std::end(kReaders)) return name;
+  }
+  return "";
+}
+
+Status check_names(const InstructionGraph& first, const InstructionGraph& second,
+                   const std::vector<std::string>& names) {
+  const CodeView &a = first.tree->view, &b = second.tree->view;
+  const auto refuse = [](std::string why) { return Error::unsupported("verify", std::move(why)); };
+  for (const std::string& name : a.local_names)
+    if (contains(names, name))
+      return refuse(fmt::format("{} is also a local of the first", escaped_line(name)));
+  for (size_t i = 0; i < b.local_names.size(); ++i) {
+    if (!contains(names, b.local_names[i])) continue;
+    const bool parameter = i < static_cast<size_t>(b.parameter_count());
+    if (parameter || (b.local_kinds[i] & (kLocalCell | kLocalFree)) != 0)
+      return refuse(fmt::format("the synthetic local {} is a {}", escaped_line(b.local_names[i]),
+                                parameter ? "parameter" : "cell"));
+  }
+  const std::string reader = frame_reader(first);
+  if (!reader.empty()) return refuse(fmt::format("{} would show the synthetic locals", reader));
+  return ok_status();
+}
+
+class Liveness {
+ public:
+  Liveness(const InstructionGraph& graph, SyntheticLocals& locals) : graph_(graph), locals_(locals) {}
+
+  void run() {
+    const size_t count = graph_.nodes.size();
+    locals_.live.assign(count, std::vector<bool>(static_cast<size_t>(locals_.count)));
+    std::vector<std::vector<int>> before(count);
+    for (size_t i = 0; i < count; ++i)
+      for (const int next : successors(graph_.nodes[i]))
+        before[static_cast<size_t>(next)].push_back(static_cast<int>(i));
+    std::vector<int> work;
+    for (int i = static_cast<int>(count); i-- > 0;) work.push_back(i);
+    while (!work.empty()) {
+      const int node = work.back();
+      work.pop_back();
+      if (update(node))
+        work.insert(work.end(), before[static_cast<size_t>(node)].begin(),
+                    before[static_cast<size_t>(node)].end());
+    }
+  }
+
+ private:
+  std::vector<int> successors(const Node& node) const {
+    std::vector<int> out;
+    const int handler = node.handler < 0 ? -1 : graph_.handlers[static_cast<size_t>(node.handler)].target;
+    for (const int next : {node.next, node.taken, handler})
+      if (next >= 0) out.push_back(next);
+    return out;
+  }
+
+  bool update(int index) {
+    const Node& node = graph_.node(index);
+    std::vector<bool> live(static_cast<size_t>(locals_.count));
+    for (const int next : successors(node))
+      for (size_t i = 0; i < live.size(); ++i)
+        if (locals_.live[static_cast<size_t>(next)][i]) live[i] = true;
+    const int number =
+        node.operand == Node::Operand::kLocal ? locals_.number_of_local[static_cast<size_t>(node.index)] : -1;
+    if (number >= 0) live[static_cast<size_t>(number)] = node.opcode != Opcode::STORE_FAST;
+    std::vector<bool>& known = locals_.live[static_cast<size_t>(index)];
+    if (known == live) return false;
+    known = std::move(live);
+    return true;
+  }
+
+  const InstructionGraph& graph_;
+  SyntheticLocals& locals_;
+};
+
+}  // namespace
+
+void SyntheticLocals::forget_dead(int node, std::vector<AbstractValue>& values) const {
+  const std::vector<bool>& live_here = live[static_cast<size_t>(node)];
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!live_here[i]) values[i] = {};
+}
+
+Result<SyntheticLocals> find_synthetic_locals(const InstructionGraph& first, const InstructionGraph& second,
+                                              const std::vector<std::string>& names) {
+  SUTURE_TRY_VOID(check_names(first, second, names));
+  SyntheticLocals locals;
+  for (const std::string& name : second.tree->view.local_names)
+    locals.number_of_local.push_back(contains(names, name) ? locals.count++ : -1);
+  Liveness(second, locals).run();
+  return locals;
+}
+
+}  // namespace suture::toolbox
