@@ -28,15 +28,18 @@ if TYPE_CHECKING:
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
     from suture._debug import prepare_debug
+    from suture._decompile import Decompiled, decompile, same_bytecode
     from suture._dump import dump
     from suture._explain import Explanation, explain
     from suture._guards import guard_functions
     from suture._logs import set_logs
+    from suture._minify.api import minify
 
 __version__: str = _core.version
 
 __all__ = [
     "BackendCompilerFailed",
+    "Decompiled",
     "Explanation",
     "Graph",
     "GraphBreak",
@@ -44,6 +47,7 @@ __all__ = [
     "cache",
     "compile",
     "config",
+    "decompile",
     "disable",
     "dump",
     "explain",
@@ -52,24 +56,30 @@ __all__ = [
     "list_backends",
     "mark_dynamic",
     "mark_static",
+    "minify",
     "prepare_debug",
     "register_backend",
     "reset",
+    "same_bytecode",
     "set_logs",
     "testing",
 ]
 
 # Name -> module that has it; None: the name is a module itself.
 _LAZY = {
+    "Decompiled": "suture._decompile",
     "Explanation": "suture._explain",
     "Graph": "suture._core",
     "cache": None,
+    "decompile": "suture._decompile",
     "dump": "suture._dump",
     "explain": "suture._explain",
     "guard_functions": "suture._guards",
     "list_backends": "suture._backends",
+    "minify": "suture._minify.api",
     "prepare_debug": "suture._debug",
     "register_backend": "suture._backends",
+    "same_bytecode": "suture._decompile",
     "set_logs": "suture._logs",
     "testing": None,
 }

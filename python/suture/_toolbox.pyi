@@ -5,7 +5,7 @@ JSON in and out is text; Python uses the json module.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 SourceLine = Callable[[str, int], str]
 
@@ -184,3 +184,28 @@ def compare_code_marshal(
 ) -> list[tuple[str, str, str]]:
     """(qualified name, verdict, difference) per code object of the first, parents first. Verdicts: "same bytecode",
     "path-equivalent", "different"."""
+
+class DecompileRecord(TypedDict):
+    source: str
+    verdict: str  # the weakest of codes
+    tier: int  # the lowest of codes
+    codes: list[tuple[str, int, int, str, str]]  # qualified name, first line, tier, verdict, why in no higher tier
+
+def decompile_marshal(
+    data: bytes,
+    version: tuple[int, int],
+    compile_hook: Callable[[str, int], bytes] | None,
+    unverifiable: str,
+    facts: bytes | None,
+    qualname: str,
+    tier: int,
+) -> DecompileRecord:
+    """Source for marshalled code (see decompile.h).
+
+    compile_hook: source and future flags -> marshalled code of a module. None: nothing is checked, `unverifiable` says why.
+    facts: what only the function object knows, see python/suture/_code_sources.py.
+    qualname: of the code object meant, "" for all. tier: the first to try.
+    """
+
+def pyc_code(file: bytes) -> tuple[tuple[int, int], bytes]:
+    """Of a .pyc file: version of Python, and the marshalled code."""

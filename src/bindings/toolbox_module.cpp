@@ -216,5 +216,6 @@ NB_MODULE(_toolbox, module) {
   suture::toolbox::bind_reports(module);
   suture::toolbox::bind_where(module);
   suture::toolbox::bind_decompile(module);
+  suture::toolbox::bind_decompiler(module);
   suture::toolbox::bind_reduce(module);
 }

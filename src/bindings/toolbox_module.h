@@ -32,7 +32,8 @@ inline std::string bytes_of(nb::handle string) {
   return std::string(encoded.c_str(), encoded.size());
 }
 
-void bind_decompile(nb::module_& module);  // code objects as bytes: decoding, comparing
-void bind_reduce(nb::module_& module);     // the minifier's search
+void bind_decompile(nb::module_& module);   // code objects as bytes: decoding, comparing
+void bind_decompiler(nb::module_& module);  // source for code objects
+void bind_reduce(nb::module_& module);      // the minifier's search
 
 }  // namespace suture::toolbox

@@ -23,6 +23,7 @@ from typing import Any
 
 from suture._minify import wire
 from suture._minify.case import Case, Input
+from suture._minify.server import QUIET_OPTIONS
 from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict
 
 _GRACE = 20.0  # seconds in which a server must answer beyond the limits of its cases
@@ -84,10 +85,17 @@ class _Server:
         theirs.close()
 
     def _start(self, theirs: socket.socket) -> None:
-        code = f"from suture._minify.server import main_of_new_process as m; m({theirs.fileno()}, {sys.path!r})"
-        # The working directory and the environment are those of this process: backends may need them.
+        from suture._config import config
+
+        changed = {o.name: getattr(config, o.name) for o in config.options() if getattr(config, o.name) != o.default}
+        code = f"import sys; sys.path[:] = {sys.path!r}; from suture._minify import server; "
+        code += f"server.main_of_new_process({theirs.fileno()}, {changed!r})"
+        # The working directory and the environment are those of this process: backends may need them. What the environment
+        # asks to be written about compiles is about this process, not about candidates.
+        quiet = [option.env for option in config.options() if option.name in QUIET_OPTIONS]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"],
+            [sys.executable, "-c", code],
+            env={name: value for name, value in os.environ.items() if name not in quiet},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -239,13 +239,27 @@ def warm_up() -> None:
         pass
 
 
+# Where compiles leave something behind; candidates must not.
+QUIET_OPTIONS: dict[str, Any] = {
+    "cache_dir": "off",
+    "logs": "",
+    "logs_out": "",
+    "trace": "",
+    "compile_debug": False,
+    "perf": "",
+    "repro_after": "",
+    "record": "off",
+}
+
+
 def main(connection: socket.socket) -> NoReturn:
     """Serves in this process, which must have one thread; never returns."""
     from suture._config import config
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the oracle's: it closes the connection
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    config.cache_dir = "off"
+    for name, value in QUIET_OPTIONS.items():
+        setattr(config, name, value)
     gc.collect()
     gc.freeze()
     code = 0
@@ -258,6 +272,11 @@ def main(connection: socket.socket) -> NoReturn:
         os._exit(code)
 
 
-def main_of_new_process(descriptor: int, path: list[str]) -> NoReturn:
-    sys.path[:] = path
+def main_of_new_process(descriptor: int, options: dict[str, Any]) -> NoReturn:
+    """`options`: of suture.config, as they are in the process that asks."""
+    from suture._config import config
+
+    for name, value in options.items():
+        if name not in QUIET_OPTIONS:
+            setattr(config, name, value)
     main(socket.socket(fileno=descriptor))

@@ -110,6 +110,9 @@ struct Edge {
   bool falls = false;  // of a branch: the way on without a jump, where the compiler puts the body of an `if`
 };
 
+// A namespace of its own, because the verifier's graphs have a Node, too, and two types of one name are one to the linker.
+inline namespace flow {
+
 struct Node {
   End end = End::kNone;
   syntax::Statements statements;
@@ -154,4 +157,5 @@ struct FlowGraph {
   int size() const { return static_cast<int>(nodes.size()); }
 };
 
+}  // namespace flow
 }  // namespace suture::toolbox

@@ -152,4 +152,51 @@ bool is_dotted_name(std::string_view name) {
   }
 }
 
+namespace {
+
+// Length of the string literal at the start of `text`; 0: it does not end.
+size_t literal_length(std::string_view text) {
+  const size_t quotes = text.substr(0, 3) == std::string(3, text[0]) ? 3 : 1;
+  const std::string_view end = text.substr(0, quotes);
+  for (size_t i = quotes; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text.substr(i).starts_with(end)) {
+      return i + quotes;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool looks_like_expression(std::string_view text) {
+  std::string open;  // brackets
+  if (text.empty() || text.front() == ' ') return false;
+  for (size_t i = 0; i < text.size();) {
+    const auto [point, length] = next_character(text.substr(i));
+    const char c = text[i];
+    if (!is_printable(point) || c == '#' || c == ';' || c == '\\') return false;
+    if (c == '\'' || c == '"') {
+      const size_t literal = literal_length(text.substr(i));
+      if (literal == 0) return false;
+      i += literal;
+      continue;
+    }
+    if (c == '(' || c == '[' || c == '{') open += c == '(' ? ')' : c == '[' ? ']' : '}';
+    if (c == ')' || c == ']' || c == '}') {
+      if (open.empty() || open.back() != c) return false;
+      open.pop_back();
+    }
+    if (open.empty() && c == ',') return false;
+    if (open.empty() && c == '=') {
+      const bool comparison =
+          text.substr(i, 2) == "==" || (i > 0 && std::string_view("=!<>").find(text[i - 1]) < 4);
+      if (!comparison) return false;
+    }
+    i += length;
+  }
+  return open.empty();
+}
+
 }  // namespace suture::toolbox

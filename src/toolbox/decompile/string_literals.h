@@ -33,5 +33,8 @@ std::string docstring_literal(std::string_view text);
 bool is_identifier(std::string_view name);
 // "a.b.c"
 bool is_dotted_name(std::string_view name);
+// Could this be one expression, all of it: printable, brackets and quotes closed, nothing that ends an expression outside them?
+// Annotations that bytecode holds as text (`from __future__ import annotations`) pass through here before they are printed.
+bool looks_like_expression(std::string_view text);
 
 }  // namespace suture::toolbox

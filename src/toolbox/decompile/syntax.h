@@ -68,6 +68,7 @@ using Patterns = std::vector<Pattern*>;
 
 // ---- parts that are neither expression nor statement
 
+// Annotations that were never evaluated (`from __future__ import annotations`) are a Name whose id is their text.
 struct Arg {
   std::string arg;
   Expression* annotation = nullptr;  // or null

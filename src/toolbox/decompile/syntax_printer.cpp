@@ -81,17 +81,15 @@ void Writer::perform(const Task& task) {
   }
 }
 
-Result<std::string> print_statements(const Statements& body, PythonVersion version, int indent) {
+Result<std::string> print_statements(const Statements& body, PythonVersion version, bool module) {
+  if (body.empty() && module) return std::string();
   Writer writer(version);
-  writer.statements(body, indent);
+  writer.statements(body, 0, module);
   return writer.run();
 }
 
 Result<std::string> print_source(const SyntaxTree& tree, PythonVersion version) {
-  if (tree.body.empty()) return std::string();
-  Writer writer(version);
-  writer.statements(tree.body, 0, true);
-  return writer.run();
+  return print_statements(tree.body, version, true);
 }
 
 Result<std::string> print_expression(const Expression& expression, PythonVersion version,

@@ -41,7 +41,9 @@ enum class Precedence : uint8_t {
 // Error kUnsupported: the tree has no text in this version (a name that is no identifier, a quote too many in an f-string).
 // Each text ends with a line break.
 Result<std::string> print_source(const syntax::SyntaxTree& tree, PythonVersion version);
-Result<std::string> print_statements(const syntax::Statements& body, PythonVersion version, int indent = 0);
+// `module`: a string that comes first is the docstring.
+Result<std::string> print_statements(const syntax::Statements& body, PythonVersion version,
+                                     bool module = false);
 // In parentheses when it binds weaker than `at_least`; no line break.
 Result<std::string> print_expression(const syntax::Expression& expression, PythonVersion version,
                                      Precedence at_least = Precedence::kTest);

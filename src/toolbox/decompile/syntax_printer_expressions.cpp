@@ -406,14 +406,21 @@ void Writer::lambda(const Lambda& node) {
   expression(node.body, Precedence::kTest);
 }
 
+// A name that is no identifier is the text of an annotation that was never evaluated.
+void Writer::annotation(const Expression* annotation) {
+  const auto* node = as<Name>(annotation);
+  if (!node || is_identifier(node->id)) return expression(annotation, Precedence::kTest);
+  if (!looks_like_expression(node->id)) fail("an annotation's text is no expression");
+  text(node->id);
+}
+
 void Writer::parameter(const Arg& arg, const Expression* fallback, bool annotated, std::string_view stars) {
   text(stars);
   name(arg.arg);
   const bool with_annotation = annotated && arg.annotation;
   if (with_annotation) {
     text(": ");
-    // `*args: *Ts` is the one place where an annotation may be starred.
-    expression(arg.annotation, Precedence::kTest);
+    annotation(arg.annotation);
   }
   if (!fallback) return;
   text(with_annotation ? " = " : "=");

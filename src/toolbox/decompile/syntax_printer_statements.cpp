@@ -201,7 +201,7 @@ void Writer::simple_statement(const Statement& statement) {
       if (parentheses) text("(");
       expression(node.target, Precedence::kTest);
       text(parentheses ? "): " : ": ");
-      expression(node.annotation, Precedence::kTest);
+      annotation(node.annotation);
       if (!node.value) return;
       text(" = ");
       return expression(node.value, Precedence::kYield);
@@ -355,7 +355,7 @@ void Writer::function(const Node& node, std::string_view keyword, int indent) {
   text(")");
   if (node.returns) {
     text(" -> ");
-    expression(node.returns, Precedence::kTest);
+    annotation(node.returns);
   }
   body(node.body, indent, true);
 }

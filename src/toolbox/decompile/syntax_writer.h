@@ -118,6 +118,7 @@ class Writer {
   void subscript(const syntax::Subscript& node);
   void lambda(const syntax::Lambda& node);
   void arguments(const syntax::Arguments& args, bool annotated);
+  void annotation(const syntax::Expression* annotation);
   void parameter(const syntax::Arg& arg, const syntax::Expression* fallback, bool annotated,
                  std::string_view stars);
   void constant(const Constant& value, Precedence at_least);

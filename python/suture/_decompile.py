@@ -1,0 +1,166 @@
+"""suture.decompile: source text for any code object, with a verdict. Analysis is C++ (src/toolbox/decompile/decompile.h);
+this file finds code objects without running anything, and lends the compiler that the check needs."""
+
+from __future__ import annotations
+
+import inspect
+import marshal
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from suture import _toolbox
+from suture._code_sources import CodeSource, find_code
+from suture._recompile import Version, compiler_for
+
+TIERS = {1: "idiomatic", 2: "structured with flags", 3: "dispatch loop", 4: "annotated disassembly"}
+
+
+@dataclass(frozen=True)
+class DecompiledCode:
+    """One code object: a module, function, class, lambda or comprehension."""
+
+    qualname: str
+    first_line: int
+    tier: int  # 1 idiomatic, 2 structured with flags, 3 dispatch loop, 4 annotated disassembly
+    verdict: str  # "verified: same bytecode", "verified: path-equivalent" or "unverified: <why>"
+    note: str = ""  # why it is not in a higher tier
+
+
+@dataclass(frozen=True)
+class Decompiled:
+    """Result of suture.decompile."""
+
+    source: str
+    verdict: str  # the weakest of `codes`
+    tier: int  # the lowest of `codes`
+    version: Version  # of Python
+    notes: list[str] = field(default_factory=list)
+    codes: list[DecompiledCode] = field(default_factory=list)  # outer ones first
+    constants: list[Any] = field(default_factory=list)  # `_K`: those that are no literals
+
+    @property
+    def verified(self) -> bool:
+        return self.verdict.startswith("verified")
+
+    def __str__(self) -> str:
+        return self.source
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "schema": 1,
+            "python": "{}.{}".format(*self.version),
+            "verdict": self.verdict,
+            "tier": self.tier,
+            "source": self.source,
+            "notes": self.notes,
+            "codes": [vars(code) for code in self.codes],
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Result of suture.same_bytecode; true when the two do the same."""
+
+    same: bool
+    reason: str  # the first difference, "" when there is none
+
+    def __bool__(self) -> bool:
+        return self.same
+
+
+def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | None = None) -> Decompiled:
+    """Python source for what `target` runs.
+
+    target: a function (wrapped by suture.compile, a method, a partial, ... count as the function inside), a code object, a
+    generator, a module, the path of a .pyc or .py file, or text "module", "module:qualname" or "file:qualname". Modules are
+    found without importing them. .pyc files may be of another supported version of Python.
+    tier: the first tier to try for every function (3: dispatch loops, 4: disassembly).
+    check: False leaves out the check, so that every verdict is "unverified".
+    python: the interpreter whose compiler checks the text; by default the running one, or for another version the first
+    pythonX.Y on PATH.
+
+    TypeError: `target` has no bytecode. ValueError, OSError: it cannot be read. Otherwise there always is a result; its
+    `verdict` says what was proved about the text.
+    """
+    if tier not in TIERS:
+        raise ValueError(f"tier is one of {', '.join(map(str, TIERS))}, not {tier!r}")
+    source = find_code(target)
+    if source.is_pyc:
+        source.version, source.data = _toolbox.pyc_code(source.data)
+    return _decompile(source, tier, check, python)
+
+
+def _decompile(source: CodeSource, tier: int, check: bool, python: str | None) -> Decompiled:
+    compiler, why_not = compiler_for(source.version, python) if check else (None, "the check was left out")
+    record = _toolbox.decompile_marshal(
+        source.data, source.version, compiler, why_not, source.facts, source.select, tier
+    )
+    codes = [DecompiledCode(*code) for code in record["codes"]]
+    return Decompiled(
+        source=record["source"],
+        verdict=record["verdict"],
+        tier=record["tier"],
+        version=source.version,
+        notes=list(_notes(codes, source)),
+        codes=codes,
+        constants=source.objects,
+    )
+
+
+def _notes(codes: list[DecompiledCode], source: CodeSource) -> Iterator[str]:
+    for code in codes:
+        if code.note and code.tier > 1:
+            yield f"{code.qualname}: tier {code.tier}, {TIERS[code.tier]}: {code.note}"
+    for number, value in enumerate(source.objects):
+        yield f"_K[{number}] is {_short(value)}"
+
+
+def _short(value: Any) -> str:
+    """Runs no __repr__: it may be the user's."""
+    kind = type(value)
+    if kind in (types.FunctionType, types.BuiltinFunctionType, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    if kind is types.ModuleType:
+        return f"module {inspect.getattr_static(value, '__name__', '?')}"
+    return f"<{kind.__module__}.{kind.__qualname__} object>"
+
+
+def same_bytecode(a: Any, b: Any) -> Comparison:
+    """Do two functions, code objects or files do the same, whatever their layout, line numbers and polarity of jumps?
+
+    Takes what decompile takes. The answer is proved: it is true only when no program can see a difference.
+    """
+    first, second = (_marshalled(target) for target in (a, b))
+    if first.version != second.version:
+        return Comparison(False, "one is of Python {}.{}, the other of {}.{}".format(*first.version, *second.version))
+    same, reason = _toolbox.same_bytecode_marshal(first.data, second.data, first.version)
+    if same and first.objects:
+        pairs = zip(first.objects, second.objects, strict=True)
+        other = next((number for number, (one, two) in enumerate(pairs) if one is not two), None)
+        if other is not None:
+            return Comparison(False, f"constant _K[{other}] is another object")
+    return Comparison(same, reason)
+
+
+def _marshalled(target: Any) -> CodeSource:
+    source = find_code(target)
+    if source.is_pyc:
+        source.version, source.data = _toolbox.pyc_code(source.data)
+        if source.select:
+            raise ValueError("a part of a .pyc file cannot be compared; compare the whole file or a function")
+    if source.select:
+        source.data = marshal.dumps(_selected(marshal.loads(source.data), source.select))
+    return source
+
+
+def _selected(code: types.CodeType, qualname: str) -> types.CodeType:
+    """Of code that this process compiled itself."""
+    todo = [code]
+    for each in todo:
+        if each.co_qualname == qualname:
+            return each
+        todo += [constant for constant in each.co_consts if isinstance(constant, types.CodeType)]
+    raise ValueError(f"it holds no code named {qualname!r}")

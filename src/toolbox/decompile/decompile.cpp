@@ -1,0 +1,370 @@
+#include "toolbox/decompile/decompile.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bytecode/marshal_reader.h"
+#include "toolbox/decompile/disassembly.h"
+#include "toolbox/decompile/dispatch_loop.h"
+#include "toolbox/decompile/standalone.h"
+#include "toolbox/decompile/structure.h"
+#include "toolbox/decompile/syntax_printer.h"
+#include "toolbox/verify/same_bytecode.h"
+
+namespace suture::toolbox {
+
+using syntax::Statements;
+using syntax::SyntaxTree;
+
+namespace {
+
+constexpr int kDispatchAttempt = kStructureVariants;  // after the readings of structure()
+constexpr int kListAttempt = kStructureVariants + 1;
+constexpr int kRounds = 4 * (kListAttempt + 1);  // then whatever still differs is listed
+// Future features that `compile` takes as flags; barry_as_FLUFL changes the grammar and is left out.
+constexpr int kFutureFlags = 0x1FE0000 & ~0x400000;
+
+// A definition in the tree of code objects.
+struct Unit {
+  CodeTreePtr owned;  // null for the root
+  const CodeTree* code = nullptr;
+  int parent = -1;  // unit
+  int attempt = 0;
+  std::string not_structured,
+      not_looped;  // why it is at no earlier attempt; of several readings, the first counts
+};
+
+std::string why(const Unit& unit) {
+  if (unit.not_looped.empty()) return unit.not_structured;
+  if (unit.not_structured.empty()) return unit.not_looped;
+  return fmt::format("{}; as a dispatch loop: {}", unit.not_structured, unit.not_looped);
+}
+
+// What rendering found out.
+struct Rendering {
+  SyntaxTree tree;
+  std::map<const CodeTree*, std::string> failed;  // units whose attempt has no text
+  std::set<std::string> synthetic_locals;
+};
+
+class Decompiler {
+ public:
+  Decompiler(const CodeTree& root, const DecompileOptions& options) : root_(root), options_(options) {
+    collect(root, nullptr, -1);
+  }
+
+  Decompilation run();
+
+ private:
+  void collect(const CodeTree& code, CodeTreePtr owned, int parent);
+  int first_attempt() const;
+  bool advance(const CodeTree* code, std::string reason);
+  bool is_listed(int unit) const { return units_[static_cast<size_t>(unit)].attempt == kListAttempt; }
+
+  // ---- text
+  Rendering render(const CodeTree& code, const std::set<const CodeTree*>& stubs);
+  Result<Statements> definition(const CodeTree& code, Rendering& out, const std::set<const CodeTree*>& stubs);
+  Result<Statements> body_of(const Unit& unit, Rendering& out, const std::set<const CodeTree*>& stubs);
+  Statements nested_definitions(const CodeTree& code, Rendering& out, const std::set<const CodeTree*>& stubs);
+
+  // ---- check
+  struct Compiled {
+    std::string difference;  // what the compiler or the printer says; else empty
+    CodeTreePtr code;
+  };
+  Compiled compile(const CodeTree& code, Rendering& rendering);
+  bool blame_syntax(const std::string& complaint);
+  void verify(const CodeTree& first, const CodeTree& second, const Rendering& rendering);
+  void verify_nested(const CodeTree& first, const CodeTree& second, const Rendering& rendering);
+  bool judge();
+  void list_what_moved();
+  Decompilation report(std::string source);
+
+  const CodeTree& root_;
+  const DecompileOptions& options_;
+  std::vector<Unit> units_;                          // parents first
+  std::map<const CodeTree*, int> unit_of_;           // the unit a code object is printed in
+  std::vector<const CodeTree*> codes_;               // the whole tree, parents first
+  std::map<const CodeTree*, CodeVerdict> verdicts_;  // of the last check
+};
+
+// ---- units
+
+// The tree is as deep as its reader allows, and as wide as its expanded size allows.
+void Decompiler::collect(const CodeTree& code, CodeTreePtr owned, int parent) {
+  if (unit_of_.contains(&code)) return;
+  int unit = parent;
+  if (parent < 0 || is_definition_code(code)) {
+    unit = static_cast<int>(units_.size());
+    units_.push_back({std::move(owned), &code, parent, first_attempt(), ""});
+  }
+  unit_of_[&code] = unit;
+  codes_.push_back(&code);
+  for (const Constant& constant : code.constants) {
+    if (constant.is(Constant::Kind::kCode)) collect(*constant.code, constant.code, unit);
+  }
+}
+
+int Decompiler::first_attempt() const {
+  switch (options_.first_tier) {
+    case Tier::kDispatchLoop: return kDispatchAttempt;
+    case Tier::kDisassembly: return kListAttempt;
+    default: return 0;
+  }
+}
+
+// False: there is no further attempt.
+bool Decompiler::advance(const CodeTree* code, std::string reason) {
+  Unit& unit = units_[static_cast<size_t>(unit_of_.at(code))];
+  if (unit.attempt == kListAttempt) return false;
+  std::string& why = unit.attempt < kDispatchAttempt ? unit.not_structured : unit.not_looped;
+  if (why.empty()) why = std::move(reason);
+  ++unit.attempt;
+  return true;
+}
+
+// ---- text
+
+Rendering Decompiler::render(const CodeTree& code, const std::set<const CodeTree*>& stubs) {
+  Rendering out;
+  auto body = definition(code, out, stubs);
+  if (body) {
+    out.tree.body = std::move(*body);
+  } else {
+    out.failed[&code] = body.error().message;
+  }
+  return out;
+}
+
+// The statements of a code object, as they stand in the text: a definition, an expression, or a module's.
+Result<Statements> Decompiler::definition(const CodeTree& code, Rendering& out,
+                                          const std::set<const CodeTree*>& stubs) {
+  const Unit& unit = units_[static_cast<size_t>(unit_of_.at(&code))];
+  const bool own = unit.code == &code;
+  if (own && unit.attempt >= kDispatchAttempt) {
+    SUTURE_TRY(body, body_of(unit, out, stubs));
+    if (is_module_code(code) || !is_definition_code(code)) return body;
+    return Statements{make_definition(code, std::move(body), out.tree)};
+  }
+  std::vector<FailedCode> failed;
+  StructureOptions options{.variant = unit.attempt, .failed = &failed};
+  options.replacement = [&](const CodeTree& nested, SyntaxTree& tree) -> std::optional<Statements> {
+    const Unit& other = units_[static_cast<size_t>(unit_of_.at(&nested))];
+    if (&nested == &code || other.code != &nested) return std::nullopt;
+    if (stubs.contains(&nested)) return Statements{tree.make<syntax::Pass>()};
+    if (other.attempt == unit.attempt) return std::nullopt;
+    auto body = body_of(other, out, stubs);
+    if (body) return std::move(*body);
+    out.failed[&nested] = body.error().message;
+    return Statements{tree.make<syntax::Pass>()};
+  };
+  SUTURE_TRY(structured, structure(code, options));
+  for (FailedCode& each : failed) out.failed[each.code] = std::move(each.reason);
+  Statements body = structured.body;
+  out.tree.adopt(std::move(structured));
+  return body;
+}
+
+// What stands inside the definition of a unit.
+Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
+                                       const std::set<const CodeTree*>& stubs) {
+  if (unit.attempt == kListAttempt) {
+    return disassembled_body(*unit.code, why(unit).empty() ? "as asked for" : why(unit),
+                             nested_definitions(*unit.code, out, stubs), out.tree);
+  }
+  if (unit.attempt == kDispatchAttempt) {
+    const auto nested = [&](const CodeTreePtr& code, SyntaxTree&) { return definition(*code, out, stubs); };
+    SUTURE_TRY(loop, dispatch_loop(*unit.code, nested, out.tree));
+    out.synthetic_locals.insert(loop.synthetic_locals.begin(), loop.synthetic_locals.end());
+    return std::move(loop.body);
+  }
+  SUTURE_TRY(body, definition(*unit.code, out, stubs));
+  if (auto* node = body.size() == 1 ? syntax::as<syntax::FunctionDef>(body[0]) : nullptr) return node->body;
+  if (auto* node = body.size() == 1 ? syntax::as<syntax::AsyncFunctionDef>(body[0]) : nullptr)
+    return node->body;
+  if (auto* node = body.size() == 1 ? syntax::as<syntax::ClassDef>(body[0]) : nullptr) return node->body;
+  return Error::internal("decompile", "a definition has no body");
+}
+
+// Of a unit that is listed: what is nested in it is decompiled all the same.
+Statements Decompiler::nested_definitions(const CodeTree& code, Rendering& out,
+                                          const std::set<const CodeTree*>& stubs) {
+  Statements all;
+  for (const Constant& constant : code.constants) {
+    if (!constant.is(Constant::Kind::kCode) || !is_definition_code(*constant.code)) continue;
+    auto nested = definition(*constant.code, out, stubs);
+    if (nested) {
+      all.insert(all.end(), nested->begin(), nested->end());
+    } else {
+      out.failed[constant.code.get()] = nested.error().message;
+    }
+  }
+  return all;
+}
+
+// ---- check
+
+Decompiler::Compiled Decompiler::compile(const CodeTree& code, Rendering& rendering) {
+  Standalone alone = make_standalone(code, rendering.tree.body, rendering.tree);
+  auto source = print_statements(alone.body, code.view.version, alone.path.empty());
+  if (!source) return {source.error().message, nullptr};
+  auto marshalled = options_.compile(*source, code.view.flags & kFutureFlags);
+  if (!marshalled) return {marshalled.error().message, nullptr};
+  auto module = read_code(*marshalled, code.view.version);
+  if (!module) return {module.error().message, nullptr};
+  CodeTreePtr found = find_code(*module, alone.path);
+  return found ? Compiled{"", found} : Compiled{"the text defines no such code object", nullptr};
+}
+
+// The text as a whole does not compile: which functions do not compile alone? True when one was found and moved on.
+bool Decompiler::blame_syntax(const std::string& complaint) {
+  std::set<const CodeTree*> stubs;
+  for (const Unit& unit : units_) stubs.insert(unit.code);
+  bool found = false;
+  for (size_t i = units_.size(); i-- > 0;) {
+    const CodeTree* code = units_[i].code;
+    if (units_[i].attempt == kListAttempt) continue;
+    Rendering alone = render(*code, stubs);
+    const std::string why =
+        alone.failed.contains(code) ? alone.failed[code] : compile(*code, alone).difference;
+    if (!why.empty()) found |= advance(code, why);
+  }
+  return found || advance(&root_, complaint);
+}
+
+// Compares one unit and all that is nested in it. A listed body says nothing about what is nested in it, so definitions
+// there are compared one by one.
+void Decompiler::verify(const CodeTree& first, const CodeTree& second, const Rendering& rendering) {
+  const Unit& unit = units_[static_cast<size_t>(unit_of_.at(&first))];
+  if (unit.code == &first && unit.attempt == kListAttempt) return verify_nested(first, second, rendering);
+  VerifyOptions options;
+  options.synthetic_locals.assign(rendering.synthetic_locals.begin(), rendering.synthetic_locals.end());
+  Verification verification = verify_bytecode(first, second, options);
+  std::vector<std::pair<const CodeTree*, const CodeTree*>> listed;
+  for (CodeVerdict& verdict : verification.codes) {
+    const Unit& owner = units_[static_cast<size_t>(unit_of_.at(verdict.first))];
+    if (owner.code == verdict.first && owner.attempt == kListAttempt && verdict.second) {
+      listed.emplace_back(verdict.first, verdict.second);
+    }
+    verdicts_[verdict.first] = std::move(verdict);
+  }
+  for (const auto& [code, other] : listed) verify_nested(*code, *other, rendering);
+}
+
+void Decompiler::verify_nested(const CodeTree& first, const CodeTree& second, const Rendering& rendering) {
+  std::set<const CodeTree*> taken;
+  for (const Constant& constant : first.constants) {
+    if (!constant.is(Constant::Kind::kCode) || !is_definition_code(*constant.code)) continue;
+    const auto partner = std::ranges::find_if(second.constants, [&](const Constant& other) {
+      return other.is(Constant::Kind::kCode) && other.code->view.name == constant.code->view.name &&
+             !taken.contains(other.code.get());
+    });
+    if (partner == second.constants.end()) continue;
+    taken.insert(partner->code.get());
+    verify(*constant.code, *partner->code, rendering);
+  }
+}
+
+// Moves on what differs. True when nothing does.
+bool Decompiler::judge() {
+  bool settled = true;
+  std::set<int> moved;
+  for (const CodeTree* code : codes_) {
+    const int unit = unit_of_.at(code);
+    const auto verdict = verdicts_.find(code);
+    const bool differs = verdict == verdicts_.end() || verdict->second.kind == CodeVerdict::Kind::kDifferent;
+    if (!differs || is_listed(unit) || moved.contains(unit)) continue;
+    // Without a partner, the difference is in what is around it.
+    const int parent = units_[static_cast<size_t>(unit)].parent;
+    const bool orphan = verdict == verdicts_.end() || !verdict->second.second;
+    if (orphan && moved.contains(parent)) {
+      moved.insert(unit);
+      continue;
+    }
+    const std::string why = verdict == verdicts_.end() ? "it has no counterpart in the recompiled text"
+                                                       : verdict->second.difference;
+    advance(code, code == units_[static_cast<size_t>(unit)].code
+                      ? why
+                      : fmt::format("{} inside it: {}", code->view.name, why));
+    moved.insert(unit);
+    settled = false;
+  }
+  return settled;
+}
+
+// ---- the whole
+
+Decompilation Decompiler::run() {
+  for (int round = 0;; ++round) {
+    if (round == kRounds) list_what_moved();
+    const bool last = round == 2 * kRounds;
+    Rendering rendering = render(root_, {});
+    for (auto& [code, reason] : rendering.failed) advance(code, std::move(reason));
+    if (!rendering.failed.empty() && !last) continue;
+    if (options_.compile) {
+      Compiled compiled = compile(root_, rendering);
+      verdicts_.clear();
+      if (compiled.code) verify(root_, *compiled.code, rendering);
+      const bool settled = compiled.code ? judge() : !blame_syntax(compiled.difference);
+      if (!settled && !last) continue;
+    }
+    if (is_definition_code(root_)) add_function_facts(options_.function, rendering.tree.body, rendering.tree);
+    auto source = print_source(rendering.tree, root_.view.version);
+    // Without a compiler nothing has printed the text yet.
+    if (!source && advance(&root_, source.error().message) && !last) continue;
+    return report(source ? std::move(*source) : fmt::format("# {}\n", source.error().message));
+  }
+}
+
+// Something goes round in circles: every attempt of a function is made for all others as they are.
+void Decompiler::list_what_moved() {
+  for (Unit& unit : units_) {
+    if (unit.attempt > 0) unit.attempt = kListAttempt;
+  }
+}
+
+Decompilation Decompiler::report(std::string source) {
+  Decompilation out{.source = std::move(source)};
+  int weakest = 0;
+  for (const CodeTree* code : codes_) {
+    const Unit& unit = units_[static_cast<size_t>(unit_of_.at(code))];
+    const auto verdict = verdicts_.find(code);
+    CodeReport each{.code = code, .note = why(unit)};
+    each.tier = unit.attempt == kListAttempt       ? Tier::kDisassembly
+                : unit.attempt == kDispatchAttempt ? Tier::kDispatchLoop
+                                                   : Tier::kIdiomatic;
+    int weakness = 2;
+    if (unit.attempt == kListAttempt) {
+      each.verdict = "unverified: not decompiled";
+    } else if (!options_.compile) {
+      each.verdict = "unverified: " + options_.unverifiable;
+    } else if (verdict == verdicts_.end()) {
+      each.verdict = "unverified: it has no counterpart in the recompiled text";
+    } else if (verdict->second.kind == CodeVerdict::Kind::kSameBytecode) {
+      each.verdict = "verified: same bytecode";
+      weakness = 0;
+    } else if (verdict->second.kind == CodeVerdict::Kind::kPathEquivalent) {
+      each.verdict = "verified: path-equivalent";
+      if (each.tier == Tier::kIdiomatic) each.tier = Tier::kStructured;
+      weakness = 1;
+    } else {
+      each.verdict = "unverified: " + verdict->second.difference;
+    }
+    if (out.codes.empty() || weakness > weakest) out.verdict = each.verdict;
+    weakest = std::max(weakest, weakness);
+    out.tier = std::max(out.tier, each.tier);
+    out.codes.push_back(std::move(each));
+  }
+  return out;
+}
+
+}  // namespace
+
+Decompilation decompile(const CodeTree& code, const DecompileOptions& options) {
+  return Decompiler(code, options).run();
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,383 @@
+// Nodes and contexts of a dispatch loop; see dispatch_machine.h.
+#include "toolbox/decompile/dispatch_loop.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "toolbox/decompile/dispatch_machine.h"
+
+namespace suture::toolbox::dispatch {
+
+using namespace syntax;  // NOLINT: makes nodes
+
+namespace {
+
+constexpr int kMaxNodes = 20'000;  // copies of nodes in several contexts included
+constexpr int kMaxContexts = 2'000;
+constexpr int kMaxContextDepth = 30;  // loops and try blocks inside each other; Python allows 20 blocks
+
+bool is_mark(SlotKind kind) { return kind >= SlotKind::kIterator; }
+
+}  // namespace
+
+void Machine::fail(const std::string& what) {
+  if (failed()) return;
+  const int offset = at_ >= 0 ? lifted_.at(at_).offset : 0, line = at_ >= 0 ? lifted_.at(at_).line : 0;
+  error_ = fmt::format("offset {} (line {}): {}", offset, line, what);
+}
+
+Result<DispatchLoop> Machine::run() {
+  if ((code_.view.flags & kCodeOptimized) == 0) {
+    return Error::unsupported(
+        "decompile",
+        "the body of a module or class has no dispatch loop: its variables are seen from outside");
+  }
+  SUTURE_TRY(lifted, lift(code_));
+  lifted_ = std::move(lifted);
+  SUTURE_TRY(regions, find_regions(lifted_));
+  regions_ = std::move(regions);
+  const auto taken = [&](const std::vector<std::string>& names) {
+    return std::ranges::any_of(names, [&](const std::string& one) {
+      return one == pc_name_ || (one.starts_with("_s") && one.size() > 2 && one.ends_with(suffix_) &&
+                                 one[2] >= '0' && one[2] <= '9');
+    });
+  };
+  for (pc_name_ = "_pc"; taken(code_.view.local_names) || taken(code_.view.names); pc_name_ = "_pc" + suffix_)
+    suffix_ += '_';
+  next_spare_ = code_.view.stack_size + 1;
+  find_leaders();
+  explore();
+  if (failed()) return Error::unsupported("decompile", error_);
+  Context* root = nodes_[0].context;
+  int next = 0;
+  number_nodes(root, next);
+  for (auto& [constant, node] : pc_values_) {
+    constant->value = suture::Constant::number(nodes_[static_cast<size_t>(node)].number);
+  }
+  DispatchLoop loop;
+  loop.body = {set_pc(0)};
+  pc_values_.back().first->value = suture::Constant::number(nodes_[0].number);
+  for (Statement* statement : dispatch(root)) loop.body.push_back(statement);
+  add_declarations(loop.body);
+  if (failed()) return Error::unsupported("decompile", error_);
+  synthetic_.insert(pc_name_);
+  loop.synthetic_locals.assign(synthetic_.begin(), synthetic_.end());
+  return loop;
+}
+
+// A node begins where ways join, and where a loop tests.
+void Machine::find_leaders() {
+  const auto size = static_cast<size_t>(lifted_.size());
+  is_leader_.assign(size, false);
+  std::vector<int> ways(size, 0);
+  const auto come = [&](int to) {
+    if (to >= 0) ++ways[static_cast<size_t>(lifted_.skip_empty(to))];
+  };
+  for (int i = 0; i < lifted_.size(); ++i) {
+    const LiftedInstruction& it = lifted_.at(i);
+    if (it.op == Op::Nop || it.op == Op::Jump) continue;
+    come(it.next);
+    come(it.target);
+  }
+  for (size_t i = 0; i < size; ++i) {
+    const Op op = lifted_.at(static_cast<int>(i)).op;
+    is_leader_[i] = ways[i] > 1 || op == Op::ForIter || op == Op::AsyncForIter;
+  }
+}
+
+void Machine::explore() {
+  node_at(lifted_.skip_empty(lifted_.entry), {});
+  while (!work_.empty() && !failed()) {
+    const int node = work_.back();
+    work_.pop_back();
+    run_node(node);
+  }
+}
+
+// ---- contexts
+
+Context* Machine::intern(Context::Kind kind, int id, Context* parent) {
+  Context*& known = interned_[{kind, id, parent}];
+  if (!known) {
+    const int level = parent ? parent->level + 1 : 0;
+    if (level > kMaxContextDepth || contexts_.size() >= kMaxContexts) {
+      fail("loops and handlers are nested too deeply");
+    }
+    contexts_.push_back({.kind = kind, .id = id, .parent = parent, .level = level});
+    known = &contexts_.back();
+    if (parent) parent->children.push_back(known);
+  }
+  return known;
+}
+
+// Marks on the stack and try regions around the instruction, outermost first. A with statement lasts as long as its exit
+// function is on the stack, so its region says nothing new.
+Context* Machine::context_for(const Slots& slots, int instruction) {
+  std::vector<int> around;
+  for (int at = regions_.region_of(instruction); at >= 0; at = regions_.at(at).parent) {
+    if (regions_.at(at).kind != RegionKind::kWith) around.push_back(at);
+  }
+  Context* context = intern(Context::Kind::kCode, 0, nullptr);
+  for (size_t slot = 0; slot <= slots.size(); ++slot) {
+    while (!around.empty() &&
+           (slot == slots.size() || regions_.at(around.back()).depth <= static_cast<int>(slot))) {
+      const int region = around.back();
+      around.pop_back();
+      context = intern(Context::Kind::kTry, region, context);
+      if (!clauses_.contains(context)) explore_handler(context, region, slots);
+      if (failed()) return context;
+    }
+    if (slot == slots.size()) break;
+    const Slot& value = slots[slot];
+    if (value.kind == SlotKind::kIterator) context = intern(Context::Kind::kFor, value.id, context);
+    if (value.kind == SlotKind::kExit) context = intern(Context::Kind::kWith, value.id, context);
+    if (value.kind == SlotKind::kPrevious) context = intern(Context::Kind::kHandler, value.id, context);
+  }
+  return context;
+}
+
+// The clauses of a handler: `type; CHECK_EXC_MATCH; POP_JUMP_IF_FALSE next` again and again, then what runs for every exception.
+void Machine::explore_handler(Context* context, int region, const Slots& slots) {
+  const Region& it = regions_.at(region);
+  clauses_[context];
+  if (it.kind == RegionKind::kExceptStar)
+    return fail("a handler of exception groups outside of its statement");
+  if (it.depth > static_cast<int>(slots.size()))
+    return fail("a handler that needs more values than there are");
+  const Slots saved_slots = slots_;
+  const int saved_at = at_;
+  Statements* const saved_out = out_;
+  Statements evaluated;  // must stay empty: a type is one expression
+  slots_.assign(slots.begin(), slots.begin() + it.depth);
+  out_ = &evaluated;
+  if (it.lasti) push_kind(SlotKind::kLasti);
+  at_ = lifted_.skip_empty(it.handler);
+  if (lifted_.at(at_).op != Op::PushExcInfo) fail("a handler that does not save the exception");
+  push_kind(SlotKind::kPrevious);
+  push_kind(SlotKind::kException);
+  const size_t depth = slots_.size();
+  int begin = lifted_.skip_empty(lifted_.at(at_).next);
+  for (int steps = 0; !failed(); ++steps) {
+    Slots entry = slots_;
+    int at = begin;
+    while (!failed() && at >= 0 && lifted_.at(at).op != Op::CheckExcMatch &&
+           (at == begin || !is_leader_[static_cast<size_t>(at)])) {
+      at_ = at;
+      // Whatever does not lead to a type test belongs to the clause for all exceptions.
+      const Op op = lifted_.at(at).op;
+      if (op == Op::JumpIf || op == Op::Reraise || op == Op::PopTop || op == Op::PopExcept ||
+          lifted_.at(at).target >= 0)
+        break;
+      if (!execute(lifted_.at(at))) break;
+      at = lifted_.skip_empty(lifted_.at(at).next);
+    }
+    const bool typed = !failed() && at >= 0 && lifted_.at(at).op == Op::CheckExcMatch &&
+                       slots_.size() == depth + 1 && evaluated.empty();
+    Clause clause;
+    const int id = next_clause_++;
+    entry[depth - 2].id = id;
+    int body = begin, next = -1;
+    if (typed) {
+      const int jump = lifted_.skip_empty(lifted_.at(at).next);
+      if (lifted_.at(jump).op != Op::JumpIf || lifted_.at(jump).flag != static_cast<int>(JumpTest::kFalse)) {
+        fail("a type test that no except clause makes");
+      }
+      clause.type = pop().expr;
+      body = lifted_.skip_empty(lifted_.at(jump).next);
+      next = lifted_.skip_empty(lifted_.at(jump).target);
+    } else {
+      error_.clear();  // of the attempt to read a type
+      evaluated.clear();
+    }
+    const bool raises = !typed && lifted_.at(begin).op == Op::Reraise;
+    if (!raises) {
+      const LiftedInstruction& first = lifted_.at(body);
+      const bool named =
+          typed && (first.op == Op::StoreFast || first.op == Op::StoreDeref || first.op == Op::StoreGlobal);
+      if (named) {
+        clause.name = first.op == Op::StoreGlobal ? name(first.arg) : local_name(first.arg);
+        if (first.op == Op::StoreGlobal) globals_.insert(clause.name);
+        entry[depth - 2].name = clause.name;
+        entry.back().kind = SlotKind::kNothing;
+        body = lifted_.skip_empty(first.next);
+        entry.pop_back();
+      }
+      at_ = body;
+      clause.node = node_at(body, entry);
+      clause.context = failed() ? nullptr : nodes_[static_cast<size_t>(clause.node)].context;
+      clauses_[context].push_back(clause);
+    }
+    if (!typed) break;
+    slots_.assign(entry.begin(), entry.end());
+    slots_.resize(depth - 2);
+    push_kind(SlotKind::kPrevious);
+    push_kind(SlotKind::kException);
+    begin = next;
+    if (steps > lifted_.size()) fail("a handler whose clauses go round in circles");
+  }
+  slots_ = saved_slots;
+  at_ = saved_at;
+  out_ = saved_out;
+}
+
+// ---- nodes
+
+bool Machine::same_shape(const Slots& a, const Slots& b) const {
+  return std::ranges::equal(a, b, [](const Slot& x, const Slot& y) {
+    return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name;
+  });
+}
+
+// The node of an instruction with these values on the stack; made when it is new. Values are in their `_s` by now.
+int Machine::node_at(int instruction, Slots slots) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const bool has_local = slots[i].kind == SlotKind::kValue || slots[i].kind == SlotKind::kIterable ||
+                           slots[i].kind == SlotKind::kEntered;
+    if (!has_local) continue;
+    slots[i].expr = slot_name(static_cast<int>(i));
+    slots[i].waits = slots[i].display = false;
+    slots[i].uses = {static_cast<int>(i)};
+  }
+  Context* context = context_for(slots, instruction);
+  if (failed()) return 0;
+  const auto [known, fresh] = node_of_.try_emplace({instruction, context}, static_cast<int>(nodes_.size()));
+  if (!fresh) {
+    if (!same_shape(nodes_[static_cast<size_t>(known->second)].entry, slots))
+      fail("ways that join with different values");
+    return known->second;
+  }
+  if (nodes_.size() >= kMaxNodes) fail("the code has too many blocks");
+  nodes_.push_back({.start = instruction, .context = context, .entry = std::move(slots)});
+  context->nodes.push_back(known->second);
+  work_.push_back(known->second);
+  return known->second;
+}
+
+Expression* Machine::slot_name(int depth) {
+  const std::string id = synthetic("_s" + std::to_string(depth));
+  synthetic_.insert(id);
+  return make<Name>(id);
+}
+
+// Brings every value to its `_s<depth>`.
+void Machine::settle(Slots& slots, Statements& out) {
+  Expressions targets, values;
+  std::set<int> written;
+  bool conflict = false;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    Slot& slot = slots[i];
+    const int depth = static_cast<int>(i);
+    switch (slot.kind) {
+      case SlotKind::kValue:
+      case SlotKind::kIterable:
+      case SlotKind::kEntered: break;
+      case SlotKind::kDefinition:
+      case SlotKind::kComprehension:
+      case SlotKind::kAssertion:
+      case SlotKind::kBuildClass: fail("a definition that is used in another block"); return;
+      default: continue;
+    }
+    if (slot.conversion >= 0) return fail("a conversion that is used in another block");
+    const auto* at = as<Name>(slot.expr);
+    if (at && slot.uses == std::set<int>{depth} && !slot.waits) continue;
+    for (int used : slot.uses) conflict = conflict || written.contains(used);
+    written.insert(depth);
+    targets.push_back(slot_name(depth));
+    values.push_back(slot.expr);
+  }
+  if (!conflict || targets.size() < 2) {
+    for (size_t i = 0; i < targets.size(); ++i)
+      out.push_back(make<Assign>(Expressions{targets[i]}, values[i]));
+  } else {
+    out.push_back(make<Assign>(Expressions{make<Tuple>(targets)}, make<Tuple>(values)));
+  }
+}
+
+Statement* Machine::set_pc(int node) {
+  auto* value = make<syntax::Constant>(suture::Constant::number(0));
+  pc_values_.emplace_back(value, node);
+  return make<Assign>(Expressions{pc()}, value);
+}
+
+// Control goes on at an instruction: in this context, in an outer one, or in a try block of one of these.
+void Machine::go(int instruction, Slots slots, Context* from, Statements& out) {
+  if (instruction < 0) return fail("control runs off the end of the code");
+  settle(slots, out);
+  if (failed()) return;
+  instruction = lifted_.skip_empty(instruction);
+  const Op op = lifted_.at(instruction).op;
+  // Back to the header of a loop under way: `continue`.
+  if ((op == Op::ForIter || op == Op::AsyncForIter) && !slots.empty() &&
+      slots.back().kind == SlotKind::kIterator &&
+      nodes_[static_cast<size_t>(slots.back().id)].start == instruction) {
+    const int header = slots.back().id;
+    Context* loop = context_for(slots, instruction);
+    out.push_back(set_pc(header));
+    for (Context* at = from; at != loop; at = at->parent) {
+      if (!at) return fail("a loop is continued from outside");
+      at->exits.insert(header);
+    }
+    out.push_back(make<syntax::Break>());
+    return;
+  }
+  const int to = node_at(instruction, std::move(slots));
+  if (failed()) return;
+  out.push_back(set_pc(to));
+  Context* inside = nodes_[static_cast<size_t>(to)].context;
+  Context* common = inside;
+  while (common->level > from->level) common = common->parent;
+  Context* at = from;
+  while (at->level > common->level) at = at->parent;
+  while (at != common) at = at->parent, common = common->parent;
+  for (Context* entered = inside; entered != common; entered = entered->parent) {
+    if (entered->kind != Context::Kind::kTry) return fail("a jump into the middle of a loop or handler");
+  }
+  for (Context* left = from; left != common; left = left->parent) left->exits.insert(to);
+  if (from != common) out.push_back(make<syntax::Break>());
+}
+
+void Machine::run_node(int index) {
+  node_ = index;
+  at_ = nodes_[static_cast<size_t>(index)].start;
+  slots_ = nodes_[static_cast<size_t>(index)].entry;
+  Context* context = nodes_[static_cast<size_t>(index)].context;
+  Statements body;
+  out_ = &body;
+  bool first = true;
+  while (!failed()) {
+    at_ = lifted_.skip_empty(at_);
+    if (at_ < 0) {
+      fail("control runs off the end of the code");
+      break;
+    }
+    const bool moves =
+        !first && (is_leader_[static_cast<size_t>(at_)] || context_for(slots_, at_) != context);
+    if (failed()) break;
+    if (moves) {
+      go(at_, slots_, context, body);
+      break;
+    }
+    first = false;
+    const LiftedInstruction it = lifted_.at(at_);
+    if (ends_node(it)) break;
+    if (!execute(it)) {
+      fail(fmt::format("no statement expresses {}", op_name(it.op)));
+      break;
+    }
+    at_ = it.next;
+    if (at_ < 0) fail("control runs off the end of the code");
+  }
+  nodes_[static_cast<size_t>(index)].body = std::move(body);
+}
+
+}  // namespace suture::toolbox::dispatch
+
+namespace suture::toolbox {
+
+Result<DispatchLoop> dispatch_loop(const CodeTree& code, const NestedDefinition& nested,
+                                   syntax::SyntaxTree& tree) {
+  return dispatch::Machine(code, nested, tree).run();
+}
+
+}  // namespace suture::toolbox

@@ -1,0 +1,35 @@
+// Tier 3 of the decompiler: any function as a dispatch loop.
+//
+//     _pc = 0
+//     while True:
+//         if _pc == 0:
+//             ...
+//             _pc = 2 if test else 1
+//
+// `_pc` says which block of the flow graph runs next; values that the bytecode leaves on its stack between blocks are in
+// `_s0`, `_s1`, ..., by depth. So irreducible flow, jumps into loops and values on the stack where ways join need no structure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bytecode/code_tree.h"
+#include "toolbox/decompile/syntax.h"
+
+namespace suture::toolbox {
+
+struct DispatchLoop {
+  syntax::Statements body;
+  std::vector<std::string> synthetic_locals;  // `_pc` and the `_s` in use
+};
+
+// The definition (SyntaxTree::body) of a code object that `code` makes a function or class from; its nodes go into the tree.
+using NestedDefinition = std::function<Result<syntax::Statements>(const CodeTreePtr&, syntax::SyntaxTree&)>;
+
+// Error kUnsupported: the code is no function, or has an instruction or a handler that no statement expresses; with the place.
+Result<DispatchLoop> dispatch_loop(const CodeTree& code, const NestedDefinition& nested,
+                                   syntax::SyntaxTree& tree);
+
+}  // namespace suture::toolbox

@@ -1,0 +1,215 @@
+// The inside of dispatch_loop: what the stack holds, what a node is inside of, and the machine that turns instructions into
+// statements.
+//
+// How it works
+//   A node is a stretch of instructions that runs from one place, inside one chain of statements (its context). Contexts come
+//   from the stack and the exception table, as the compiler of Python makes them: an iterator on the stack is a `for`, an exit
+//   function a `with`, a saved exception an `except` clause, a region of the exception table a `try`. Inside one context,
+//   control goes from node to node by `_pc`; a node that goes on in an outer context leaves the loops between by `break`.
+//   Only `try` contexts can be entered in the middle; the others begin with their header.
+//   Values are expressions that wait on a symbolic stack until something uses them. Before any statement, all waiting ones go
+//   into `_s` locals in the order of the stack, so evaluation order is that of the bytecode.
+// Invariant: between nodes, the value at depth i is in `_s<i>`.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "toolbox/decompile/dispatch_loop.h"
+#include "toolbox/decompile/lift.h"
+#include "toolbox/decompile/regions.h"
+
+namespace suture::toolbox::dispatch {
+
+enum class SlotKind : uint8_t {
+  kValue,
+  kNull,           // the empty slot of a call
+  kSelf,           // the slot of a method's object; the callable below is the attribute
+  kNothing,        // a result that is only dropped
+  kCell,           // for a closure
+  kBuildClass,     // __build_class__
+  kDefinition,     // a function or class on its way to its name
+  kComprehension,  // waits for its first iterable
+  kIterable,       // iter(expression), which the `for` that follows will call
+  kAssertion,      // AssertionError of an assert statement
+  kEntered,        // what __enter__ gave
+  kLasti,
+  kException,  // the exception being handled
+  // Marks: what is above belongs to statements inside. `id` says which.
+  kIterator,
+  kExit,
+  kPrevious,
+};
+
+struct Slot {
+  SlotKind kind = SlotKind::kValue;
+  syntax::Expression* expr = nullptr;
+  bool waits = false;    // has yet to be evaluated, in its turn
+  bool display = false;  // built here, may grow
+  bool awaited = false;  // kComprehension: the await that follows is the compiler's
+  int id = -1;
+  int conversion = -1;  // 3.13: CONVERT_VALUE waits for FORMAT
+  std::set<int> uses;   // the `_s` that occur in expr
+  syntax::Statement* definition = nullptr;
+  std::string name;  // kPrevious: of the clause
+};
+using Slots = std::vector<Slot>;
+
+struct Context {
+  enum class Kind : uint8_t { kCode, kFor, kTry, kWith, kHandler };
+  Kind kind = Kind::kCode;
+  int id = 0;  // kFor, kWith: the node it begins in; kTry: region; kHandler: clause
+  Context* parent = nullptr;
+  int level = 0;
+  std::vector<int> nodes;
+  std::vector<Context*> children;
+  std::set<int> exits;      // nodes that are gone to from inside but lie outside
+  int first = 0, last = 0;  // numbers of the nodes in it and below: [first, last)
+};
+
+enum class Tail : uint8_t { kNone, kFor, kWith };
+
+struct DispatchNode {
+  int start = 0;  // lifted instruction
+  Context* context = nullptr;
+  Slots entry;
+  syntax::Statements body;
+  Tail tail = Tail::kNone;
+  bool is_async = false;
+  syntax::Expression* subject = nullptr;  // iterable or manager
+  syntax::Expression* target = nullptr;
+  Context* inside = nullptr;     // context of the tail's body
+  int inside_node = -1;          // where it begins
+  syntax::Statements otherwise;  // kFor: exhausted; kWith: an exception was swallowed
+  bool can_swallow = false;
+  int number = 0;  // its `_pc`
+};
+
+struct Clause {
+  syntax::Expression* type = nullptr;  // null: bare
+  std::string name;
+  int node = -1;
+  Context* context = nullptr;
+};
+
+class Machine {
+ public:
+  Machine(const CodeTree& code, const NestedDefinition& nested, syntax::SyntaxTree& tree)
+      : code_(code), nested_(nested), tree_(tree) {}
+  Result<DispatchLoop> run();
+
+ private:
+  // ---- nodes and contexts (dispatch_loop.cpp)
+  void find_leaders();
+  void explore();
+  void run_node(int node);
+  Context* context_for(const Slots& slots, int instruction);
+  Context* intern(Context::Kind kind, int id, Context* parent);
+  void explore_handler(Context* context, int region, const Slots& slots);
+  int node_at(int instruction, Slots slots);
+  void go(int instruction, Slots slots, Context* from, syntax::Statements& out);
+  void settle(Slots& slots, syntax::Statements& out);
+  bool same_shape(const Slots& a, const Slots& b) const;
+  void fail(const std::string& what);
+  bool failed() const { return !error_.empty(); }
+  std::string synthetic(const std::string& name) const { return name + suffix_; }
+  syntax::Expression* slot_name(int depth);
+
+  // ---- the text (dispatch_text.cpp)
+  void number_nodes(Context* context, int& next);
+  syntax::Statements dispatch(Context* context);
+  syntax::Statements arm(const DispatchNode& node);
+  syntax::Statements try_statement(Context* context);
+  void leave_after(Context* inner, Context* around, syntax::Statements& out);
+  void leave_after(const std::set<int>& exits, Context* around, syntax::Statements& out);
+  struct Arm {
+    int first = 0, last = 0;
+    syntax::Statements body;
+  };
+  syntax::Statements choose(std::vector<Arm>& arms, size_t begin, size_t end);
+  syntax::Expression* pc_test(int first, int last);
+  syntax::Statement* set_pc(int node);
+  syntax::Expression* pc() { return make<syntax::Name>(pc_name_); }
+  syntax::Expression* integer(int value) { return make<syntax::Constant>(Constant::number(value)); }
+  void add_declarations(syntax::Statements& body);
+
+  // ---- instructions (dispatch_instructions.cpp, dispatch_calls.cpp)
+  bool execute(const LiftedInstruction& it);  // false: the node ends
+  bool execute_stack(const LiftedInstruction& it);
+  bool execute_load(const LiftedInstruction& it);
+  bool execute_operator(const LiftedInstruction& it);
+  bool execute_display(const LiftedInstruction& it);
+  bool execute_text(const LiftedInstruction& it);
+  bool execute_store(const LiftedInstruction& it);
+  bool execute_call(const LiftedInstruction& it);
+  bool execute_definition(const LiftedInstruction& it);
+  bool execute_exception(const LiftedInstruction& it);
+  bool ends_node(const LiftedInstruction& it);  // branch, loop, return, raise: true when it was one of them
+  void branch(const LiftedInstruction& it);
+  void for_loop(const LiftedInstruction& it);
+  void with_statement(const LiftedInstruction& it);
+  void import(const LiftedInstruction& it);
+  void import_from(const LiftedInstruction& it, const std::string& module, int level);
+
+  void push(syntax::Expression* expr, std::set<int> uses = {}, bool waits = true);
+  void push_kind(SlotKind kind);
+  Slot pop();
+  Slot operand();  // pops an expression
+  std::vector<Slot> operands(int count);
+  static syntax::Expressions expressions(const std::vector<Slot>& slots, std::set<int>& uses);
+  void spill(size_t depth, const std::set<int>& reserved);
+  void spill_all(const std::set<int>& reserved = {});
+  void emit(syntax::Statement* statement, const std::set<int>& uses = {});
+  void store(syntax::Expression* target, const std::set<int>& uses, Slot value);
+  void store_definition(syntax::Expression* target, Slot value);
+  void name_definition(Slot& slot);  // gives it a name of its own, so that it can be used as a value
+  void call(int count, const Constant* names);
+  void call_value(Slot callee, std::vector<Slot> args, std::vector<syntax::Keyword> keywords);
+  void call_ex(bool has_keywords);
+  void build_class(std::vector<Slot>& args, std::vector<syntax::Keyword> keywords);
+  void make_function(int flags);
+  void set_function_attribute(Slot& function, int flag, const Slot& value);
+  void unpack(int before, int after);
+  void grow(const LiftedInstruction& it);
+  syntax::Expressions elements_of(const syntax::Expression* expr);
+  void drop(Slot value);
+
+  template <class Node, class... Fields>
+  Node* make(Fields&&... fields) {
+    return tree_.make<Node>(std::forward<Fields>(fields)...);
+  }
+  std::string local_name(int index);
+  std::string name(int index);
+  const Constant* constant_of(const syntax::Expression* expr) const;
+
+  const CodeTree& code_;
+  const NestedDefinition& nested_;
+  syntax::SyntaxTree& tree_;
+  LiftedCode lifted_;
+  Regions regions_;
+  std::vector<bool> is_leader_;
+  std::string suffix_, pc_name_;
+  std::deque<DispatchNode> nodes_;
+  std::deque<Context> contexts_;
+  std::map<std::tuple<Context::Kind, int, Context*>, Context*> interned_;
+  std::map<std::pair<int, Context*>, int> node_of_;
+  std::map<Context*, std::vector<Clause>> clauses_;  // of try contexts
+  std::vector<int> work_;
+  std::vector<std::pair<syntax::Constant*, int>> pc_values_;  // to be numbered
+  std::set<std::string> synthetic_, globals_, nonlocals_;
+  int next_spare_ = 0;  // `_s` beyond every depth
+  int next_clause_ = 0;
+
+  // the node under way
+  int node_ = -1;
+  int at_ = -1;
+  Slots slots_;
+  syntax::Statements* out_ = nullptr;
+  std::string error_;
+};
+
+}  // namespace suture::toolbox::dispatch

@@ -1,0 +1,176 @@
+// The text of a dispatch loop: numbers of nodes, loops that choose among them, and the statements between contexts.
+#include <algorithm>
+
+#include "toolbox/decompile/dispatch_machine.h"
+
+namespace suture::toolbox::dispatch {
+
+using namespace syntax;  // NOLINT: makes nodes
+
+// Numbers follow the nesting, so that what is inside a context is a range; in it, the order of the bytecode.
+void Machine::number_nodes(Context* context, int& next) {
+  struct Part {
+    int start = 0;
+    int node = -1;
+    Context* inside = nullptr;
+  };
+  const auto start_of = [&](const Context* one) {
+    int start = lifted_.size();
+    for (int node : one->nodes) start = std::min(start, nodes_[static_cast<size_t>(node)].start);
+    return start;
+  };
+  std::vector<Part> parts;
+  for (int node : context->nodes) parts.push_back({nodes_[static_cast<size_t>(node)].start, node, nullptr});
+  for (Context* child : context->children) parts.push_back({start_of(child), -1, child});
+  std::ranges::stable_sort(parts, {}, &Part::start);
+  context->first = next;
+  for (const Part& part : parts) {
+    if (part.inside) {
+      number_nodes(part.inside, next);
+    } else {
+      nodes_[static_cast<size_t>(part.node)].number = next++;
+    }
+  }
+  context->last = next;
+}
+
+// `_pc == 3`, or `3 <= _pc < 5`.
+Expression* Machine::pc_test(int first, int last) {
+  if (last == first + 1)
+    return make<Compare>(pc(), std::vector{CompareOperator::Eq}, Expressions{integer(first)});
+  return make<Compare>(integer(first), std::vector{CompareOperator::LtE, CompareOperator::Lt},
+                       Expressions{pc(), integer(last)});
+}
+
+// The loop that runs the nodes of a context until control leaves it.
+Statements Machine::dispatch(Context* context) {
+  std::vector<Arm> arms;
+  for (int index : context->nodes) {
+    const DispatchNode& node = nodes_[static_cast<size_t>(index)];
+    arms.push_back({node.number, node.number + 1, arm(node)});
+  }
+  for (Context* child : context->children) {
+    if (child->kind == Context::Kind::kTry && child->last > child->first) {
+      arms.push_back({child->first, child->last, try_statement(child)});
+    }
+  }
+  std::ranges::sort(arms, {}, &Arm::first);
+  auto* loop = make<While>(make<syntax::Constant>(suture::Constant::boolean(true)));
+  loop->body = choose(arms, 0, arms.size());
+  return {loop};
+}
+
+// Few arms are asked for one by one, many by halves.
+Statements Machine::choose(std::vector<Arm>& arms, size_t begin, size_t end) {
+  constexpr size_t kInARow = 6;
+  if (end - begin > kInARow) {
+    const size_t middle = begin + (end - begin) / 2;
+    Expression* below =
+        make<Compare>(pc(), std::vector{CompareOperator::Lt}, Expressions{integer(arms[middle].first)});
+    return {make<If>(below, choose(arms, begin, middle), choose(arms, middle, end))};
+  }
+  Statements rest;
+  for (size_t i = end; i-- > begin;) {
+    rest = {make<If>(pc_test(arms[i].first, arms[i].last), std::move(arms[i].body), std::move(rest))};
+  }
+  return rest;
+}
+
+Statements Machine::arm(const DispatchNode& node) {
+  Statements body = node.body;
+  if (node.tail == Tail::kNone) return body;
+  Statements inner = {
+      make<Assign>(Expressions{pc()}, integer(nodes_[static_cast<size_t>(node.inside_node)].number))};
+  const Statements loop = dispatch(node.inside);
+  inner.insert(inner.end(), loop.begin(), loop.end());
+  if (node.tail == Tail::kWith) {
+    std::vector<WithItem> items = {{node.subject, node.target}};
+    body.push_back(node.is_async ? static_cast<Statement*>(make<AsyncWith>(items, inner))
+                                 : make<With>(items, inner));
+    if (node.can_swallow)
+      body.push_back(make<If>(pc_test(node.inside->first, node.inside->last), node.otherwise));
+    leave_after(node.inside, node.context, body);
+    return body;
+  }
+  // The inner loop ends with `_pc` on the header (go on) or on what lies outside (leave).
+  if (std::ranges::any_of(node.inside->exits, [&](int exit) {
+        return nodes_[static_cast<size_t>(exit)].number != node.number;
+      })) {
+    Expression* other =
+        make<Compare>(pc(), std::vector{CompareOperator::NotEq}, Expressions{integer(node.number)});
+    inner.push_back(make<If>(other, Statements{make<syntax::Break>()}));
+  }
+  body.push_back(node.is_async ? static_cast<Statement*>(
+                                     make<AsyncFor>(node.target, node.subject, inner, node.otherwise))
+                               : make<For>(node.target, node.subject, inner, node.otherwise));
+  leave_after(node.inside, node.context, body);
+  return body;
+}
+
+Statements Machine::try_statement(Context* context) {
+  auto* statement = make<Try>(dispatch(context));
+  std::set<int> exits = context->exits;
+  for (const Clause& clause : clauses_[context]) {
+    ExceptHandler handler{clause.type, clause.name, {}};
+    handler.body.push_back(
+        make<Assign>(Expressions{pc()}, integer(nodes_[static_cast<size_t>(clause.node)].number)));
+    for (Statement* each : dispatch(clause.context)) handler.body.push_back(each);
+    exits.insert(clause.context->exits.begin(), clause.context->exits.end());
+    statement->handlers.push_back(std::move(handler));
+  }
+  Statements body = {statement};
+  if (statement->handlers.empty()) body = statement->body;  // every exception goes on as it came
+  leave_after(exits, context->parent, body);
+  return body;
+}
+
+void Machine::leave_after(Context* inner, Context* around, Statements& out) {
+  leave_after(inner->exits, around, out);
+}
+
+// Behind a statement whose inside may have gone to places outside of `around`, or on to its next turn: leaves the loop that
+// chooses in `around`, too.
+void Machine::leave_after(const std::set<int>& exits, Context* around, Statements& out) {
+  Expressions outside;
+  size_t leaving = 0;
+  for (int exit : exits) {
+    const bool goes_on = around->kind == Context::Kind::kFor && around->id == exit;
+    if (!around->exits.contains(exit) && !goes_on) continue;
+    ++leaving;
+    outside.push_back(integer(nodes_[static_cast<size_t>(exit)].number));
+  }
+  if (leaving == 0) return;
+  Expression* test =
+      outside.size() == 1
+          ? make<Compare>(pc(), std::vector{CompareOperator::Eq}, Expressions{outside[0]})
+          : make<Compare>(pc(), std::vector{CompareOperator::In}, Expressions{make<Tuple>(outside)});
+  out.push_back(make<If>(test, Statements{make<syntax::Break>()}));
+}
+
+// `global` and `nonlocal`; and, behind the endless loop, what makes the compiler see locals and a generator that nothing in the
+// text shows.
+void Machine::add_declarations(Statements& body) {
+  Statements before;
+  if (const std::string* docstring = code_.docstring()) {
+    before.push_back(make<syntax::Expr>(make<syntax::Constant>(suture::Constant::str(*docstring))));
+  }
+  if (!globals_.empty())
+    before.push_back(make<Global>(std::vector<std::string>(globals_.begin(), globals_.end())));
+  if (!nonlocals_.empty())
+    before.push_back(make<Nonlocal>(std::vector<std::string>(nonlocals_.begin(), nonlocals_.end())));
+  body.insert(body.begin(), before.begin(), before.end());
+  Statements behind;
+  const CodeView& view = code_.view;
+  for (size_t i = static_cast<size_t>(view.parameter_count()); i < view.local_names.size(); ++i) {
+    if (i < view.local_kinds.size() && (view.local_kinds[i] & kLocalFree)) continue;
+    if (globals_.contains(view.local_names[i])) continue;
+    behind.push_back(make<Assign>(Expressions{make<Name>(view.local_names[i])},
+                                  make<syntax::Constant>(suture::Constant::none())));
+  }
+  if (view.flags & (kCodeGenerator | kCodeAsyncGenerator)) {
+    behind.push_back(make<syntax::Expr>(make<Yield>(nullptr)));
+  }
+  body.insert(body.end(), behind.begin(), behind.end());
+}
+
+}  // namespace suture::toolbox::dispatch
