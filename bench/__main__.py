@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bench import accuracy, bars, dispatch, programs, record_cost, startup, trace_cost
+from bench import accuracy, bars, decompile, dispatch, programs, record_cost, startup, trace_cost
 
 
 def main(arguments: list[str]) -> int:
@@ -19,6 +19,7 @@ def main(arguments: list[str]) -> int:
         "compile": startup.compile_phases,
         "import": startup.import_time,
         "trace_cost": trace_cost.trace_cost,
+        "decompile": decompile.against_depyf,
         "accuracy": accuracy.accuracy_of_the_judge,
         "record_cost": record_cost.record_cost,
     }

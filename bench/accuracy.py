@@ -21,7 +21,7 @@ from bench import bars
 from suture import _core
 from suture._minify import accuracy, taps
 from suture._minify.case import Case, inputs_of
-from suture._minify.reference import Op, Program, widened
+from suture._minify.reference import Op, Program, program_of, widened
 from suture._minify.run_case import compile_case
 from suture._ulps import same_bits
 
@@ -240,7 +240,7 @@ def _with_fault(
     case: Case, fault: Callable[..., Any], fits: Callable[[Op, Any], bool], rng: np.random.Generator
 ) -> tuple[bool, bool, bool] | None:
     """(seen in the results, seen by ops, the op named); None when the program has no such value, or it stays what it was."""
-    program = Program(case.graph, case.objects())
+    program = program_of(case.graph, case.objects())
     values = program.run(case.objects())
     ops = [
         op for op in program.ops if op.dtype.kind == "f" and fits(op, values[op.name]) and np.size(values[op.name]) > 8
@@ -257,7 +257,7 @@ def _with_fault(
         """NumPy, with the one wrong value."""
 
         def call(*inputs: Any) -> Any:
-            part = Program(graph, list(inputs))
+            part = program_of(graph, list(inputs))
             return tuple(part.outputs(part.run(list(inputs), after=spoil)))
 
         return call

@@ -208,6 +208,65 @@ def dump(_core) -> str:
     )
 
 
+def backends(core) -> str:
+    from suture._backends import describe_backends
+    from suture._contract import LAWS
+
+    members = []
+    for name in sorted(vars(core.Graph)):
+        if not name.startswith("_"):
+            members.append((f"`{name}`", GRAPH_MEMBERS[name]))
+    return (
+        "# Backends in tables\n\nHow to write one: [backends.md](../backends.md).\n\n## Shipped\n\n"
+        + table(
+            ["name", "what"], [(f"`{row.name}`", row.doc) for row in describe_backends() if row.origin == "built in"]
+        )
+        + "\n## suture.Graph\n\n"
+        + table(["member", "what"], members)
+        + "\n### A row of `nodes`\n\n"
+        + table(["key", "what"], [(f"`{name}`", what) for name, what in NODE_KEYS.items()])
+        + "\n## Laws\n\nWhat `suture.testing.check_backend` tests.\n\n"
+        + table(["law", "what"], LAWS.items())
+    )
+
+
+GRAPH_MEMBERS = {
+    "canonical_hash": "SHA-256 of `canonical_text`",
+    "canonical_text": "text without names and places",
+    "check_inputs": "raises TypeError or ValueError unless the graph is for inputs like these",
+    "code": "runnable NumPy source that defines `forward`",
+    "eval": "`forward()(*inputs)`",
+    "forward": "the graph under NumPy, as a function placed at the user's lines",
+    "from_text": "the graph of a text",
+    "input_types": "per placeholder: name, kind, dtype, shape and strides (in elements) of the captured call, symbolic_shape, writeable, type",
+    "interpreter": "the lowered graph under the reference interpreter",
+    "lowered": "text of the lowered graph",
+    "name": "name of the graph",
+    "nodes": "one row per node, in program order",
+    "outputs": "names of the nodes that are returned",
+    "placeholders": "names of the inputs, in the order of the call",
+    "print_readable": "the text",
+    "subgraph": "a part of the graph that runs alone",
+    "symbol_values": "the value of every symbol for these inputs",
+    "symbols": "per symbol: name, source, hint, min, max, is_size, and the input and axis that carry it",
+    "text": "the graph with types, places, inputs and outputs",
+    "to_json": "all of it as JSON, attributes of nodes included",
+    "to_text": "the text; `from_text` reads it",
+}
+NODE_KEYS = {
+    "name": "unique in the graph, a Python identifier",
+    "op": "name of the op, see [ops.md](ops.md); `placeholder`, `constant` and `symbol` are inputs",
+    "kind": "Input, Elementwise, Reduce, View, Create, Contract or Effect",
+    "target": "the call as the user wrote it: `np.sin`, `+`, `ndarray.sum`",
+    "operands": "names of nodes",
+    "dtype": "of the result, by NumPy's name",
+    "shape": "of the result, texts: `48`, `s0`, `2*s0 + 1`",
+    "type": "dtype and shape in short: `f64[s0, 48]`, `f64 scalar`, `py_float`",
+    "file": "of the user's statement",
+    "line": "of the user's statement",
+}
+
+
 def faults(_core) -> str:
     from suture._fault_spec import KEYS, KINDS, WORDS
 
@@ -233,6 +292,25 @@ def faults(_core) -> str:
             ["word", "compared with", "known from", "what"],
             [(f"`{name}`", word.type, known[word.stage], word.doc) for name, word in WORDS.items()],
         )
+    )
+
+
+def inject_fault(core) -> str:
+    tables = core.fault_tables()
+    return (
+        "# Faults in the native pipeline\n\nThe option `inject_fault` makes the native backend do one thing wrong on purpose, so that the tools that find such"
+        ' defects have a known one to find:\n\n```python\nsuture.compile(f, options={"inject_fault": "stage=codegen,kind=wrong_operator,op=maximum"})'
+        "\n```\n\nor `SUTURE_INJECT_FAULT=...`. **Results are wrong, and kernels may crash or hang.** Every act is the event `fault_injected`: a warning"
+        ' of the log without any setting, a line of `suture.explain`, an item of `status()["injected_faults"]`; `suture doctor` calls the option a problem.'
+        " Kernels with a fault have a text, and so a cache entry, of their own.\n\n`key=value` pairs, separated by commas:\n\n"
+        + table(
+            ["key", "default", "what"],
+            [(f"`{name}`", f"`{default}`" if default else "", doc) for name, default, doc in tables["keys"]],
+        )
+        + "\n## Kinds\n\n"
+        + table(["kind", "stage", "what"], [(f"`{name}`", stage, doc) for name, stage, doc in tables["kinds"]])
+        + "\n## Conditions\n\n`word comparison value`, joined by `&`: all must hold. Words of running kernels are for stage kernel only.\n\n"
+        + table(["word", "what"], [(f"`{name}`", doc) for name, doc in tables["words"]])
     )
 
 
@@ -296,7 +374,9 @@ PAGES: dict[str, tuple[str, Callable]] = {
     "events.md": ("src/trace/events.def", events),
     "passes.md": ("src/passes/passes.def", passes),
     "fusion.md": ("src/schedule/fusion_reasons.def", fusion),
+    "backends.md": ("python/suture/_backends.py, _contract.py and scripts/gen_docs.py", backends),
     "faults.md": ("python/suture/_fault_spec.py", faults),
+    "inject_fault.md": ("src/driver/inject_fault.def and fault_text.cpp", inject_fault),
     "dump.md": ("src/toolbox/dump/dump_files.def", dump),
     "explain_json.md": ("python/suture/schemas/explain_1.json", explain_json),
     "check_json.md": ("python/suture/schemas/check_1.json", check_json),

@@ -24,7 +24,7 @@ from suture._config import config
 from suture._errors import BackendCompilerFailed, GraphBreak, InternalError
 
 if TYPE_CHECKING:
-    from suture import cache, testing
+    from suture import backends, cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
     from suture._debug import debug, prepare_debug
@@ -44,6 +44,7 @@ __all__ = [
     "Graph",
     "GraphBreak",
     "InternalError",
+    "backends",
     "cache",
     "compile",
     "config",
@@ -71,6 +72,7 @@ _LAZY = {
     "Decompiled": "suture._decompile",
     "Explanation": "suture._explain",
     "Graph": "suture._core",
+    "backends": None,
     "cache": None,
     "decompile": "suture._decompile",
     "debug": "suture._debug",

@@ -166,7 +166,12 @@ def _resolve_backend(backend: Backend | None) -> tuple[str, Callable[..., Any] |
     from suture import _backends
 
     try:
-        return _backends.resolve(backend)
+        name, chosen = _backends.resolve(backend)
+        if config.check_backend:
+            from suture._checked_backend import Checked
+
+            chosen = Checked(name, chosen)
+        return name, chosen
     except ValueError as error:
         if not from_option:
             raise

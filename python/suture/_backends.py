@@ -9,7 +9,7 @@ when the backend takes some: `faulty:op=maximum,kind=wrong_value`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suture import _core
 
@@ -35,18 +35,30 @@ def lowered_eager(graph: Graph, example_inputs: list[Any]) -> Callable[..., tupl
     return graph.interpreter()
 
 
+def native(graph: Graph, example_inputs: list[Any]) -> Callable[..., tuple[Any, ...]]:
+    """Fused C++ kernels. As a callable: for backends that hand on what they do not do themselves."""
+    return _core.compile_graph(graph, example_inputs)
+
+
 _registered: dict[str, Backend] = {"eager": eager, "lowered_eager": lowered_eager}
 
 
 def _faulty(text: str) -> Backend:
-    """Runs graphs under NumPy and fails on purpose, see docs/reference/faults.md."""
+    """Runs graphs under NumPy and fails on purpose (docs/reference/faults.md)."""
     from suture._faulty import Faulty
 
     return Faulty(text)
 
 
+def _explain(text: str) -> Backend:
+    """Prints and counts graphs and ops, and hands them on to the native compiler."""
+    from suture._explain_backend import from_text
+
+    return from_text(text)
+
+
 # Made from the whole name, which may end in ":settings".
-_with_settings: dict[str, Callable[[str], Backend]] = {"faulty": _faulty}
+_with_settings: dict[str, Callable[[str], Backend]] = {"explain": _explain, "faulty": _faulty}
 
 
 def register_backend(name: str, fn: Backend | None = None) -> Any:
@@ -89,10 +101,41 @@ def is_installed(name: str, backend: Backend) -> bool:
     return name in _BUILT_IN or any(point.name == name and point.load() is backend for point in _entry_points())
 
 
+class BackendInfo(NamedTuple):
+    """A line of `describe_backends`."""
+
+    name: str
+    origin: str  # built in | registered | the entry point's "module:attribute"
+    doc: str  # first line of its docstring
+
+
+def describe_backends() -> list[BackendInfo]:
+    """Every backend that list_backends names, without importing those of other packages."""
+    known: dict[str, BackendInfo] = {}
+    for point in _entry_points():
+        package = getattr(point.dist, "name", "") if point.dist else ""
+        known[point.name] = BackendInfo(point.name, point.value, f"from package {package}" if package else "")
+    built_in: dict[str, Any] = {"native": native, "eager": eager, "lowered_eager": lowered_eager, **_with_settings}
+    for name, function in (built_in | _registered).items():
+        own = built_in.get(name) is function
+        known[name] = BackendInfo(name, "built in" if own else "registered", _first_line(function))
+    return [known[name] for name in list_backends()]
+
+
+def _first_line(function: Any) -> str:
+    return next(iter((getattr(function, "__doc__", None) or "").strip().splitlines()), "")
+
+
+def callable_of(backend: str | Backend) -> Backend:
+    """What runs a graph: also for "native", which suture.compile takes another way."""
+    return native if backend == "native" else resolve(backend)[1]
+
+
 def resolve(backend: str | Backend) -> tuple[str, Backend]:
     """Name and callable of what the user gave."""
     if callable(backend):
-        return getattr(backend, "__name__", type(backend).__name__), backend
+        name = getattr(backend, "__name__", None)
+        return name if isinstance(name, str) else type(backend).__name__, backend
     if not isinstance(backend, str):
         raise TypeError(f"a backend is a name or a callable, not {type(backend).__name__}")
     if make := _with_settings.get(backend.partition(":")[0]):

@@ -91,6 +91,7 @@ class Status(TypedDict):
     guards: list[str]  # of its newest entry
     skipped: bool
     reason: str
+    injected_faults: list[str]  # what the option inject_fault made wrong on purpose, as sentences
     frames: list[Frame]  # the function first, then its resume, iteration and callee frames in order of creation
 
 def compile(
@@ -239,6 +240,9 @@ def guard_table() -> list[tuple[str, str, str, str, str]]:
 
 def pass_table() -> list[tuple[str, bool, str]]:
     """(name, required, doc) in pipeline order"""
+
+def fault_tables() -> dict[str, list[tuple[str, ...]]]:
+    """The language of the option inject_fault: kinds (name, stage, doc), keys (name, default, doc), words (name, doc)."""
 
 def numpy_table() -> list[tuple[str, str, str]]:
     """(name, op, parameters) per line of numpy_names.def; parameters are NumPy's own, comma separated, keywords only after *."""

@@ -63,6 +63,8 @@ class BackendCompilerFailed(RuntimeError):
     path     the file that was written: minifier_launcher.py, or repro.py with repro_level 1; "" when none could be
     """
 
+    __module__ = "suture"  # as users write it, also at the end of a traceback
+
     def __init__(self, message: str, backend: str = "", path: str = "") -> None:
         super().__init__(message, backend, path)
         self.message, self.backend, self.path = message, backend, path

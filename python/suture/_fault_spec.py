@@ -46,7 +46,7 @@ KINDS = {
     "wrong_stride": Kind("outputs", "wrong_strides", "the first output that depends on the op, an array, has gaps"),
     "wrong_type": Kind("outputs", "run_error", "the graph returns its first output instead of a tuple"),
     "wrong_count": Kind("outputs", "run_error", "the last output is missing"),
-    "reused_output": Kind("outputs", "wrong_value", "every call returns the array of the first again, filled anew"),
+    "reused_output": Kind("outputs", "wrong_alias", "every call returns the array of the first again, filled anew"),
     "copied_view": Kind("outputs", "wrong_alias", "the first output that is a view of an input is a copy"),
     "mutated_input": Kind("outputs", "wrong_value", "the graph writes into its first input that is an array"),
 }

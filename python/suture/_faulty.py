@@ -410,7 +410,7 @@ class Faulty:
 
         self.fault = parse(text)
         self.__name__ = text
-        _, self._base = _backends.resolve(self.fault.base)
+        self._base = _backends.callable_of(self.fault.base)
         self._graphs = itertools.count(1)
 
     def __call__(self, graph: Graph, example_inputs: list[Any]) -> Any:

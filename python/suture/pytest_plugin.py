@@ -1,4 +1,4 @@
-"""pytest plugin: fixture `suture_explain` and the markers `no_graph_break` and `max_recompiles`.
+"""pytest plugin: fixtures `suture_explain` and `suture_backend_law`, and the markers `no_graph_break` and `max_recompiles`.
 
     def test_hot_path(suture_explain):
         report = suture_explain(step, x, 3.0)
@@ -7,6 +7,9 @@
     @pytest.mark.no_graph_break
     @pytest.mark.max_recompiles(1)
     def test_training_loop(): ...
+
+    def test_contract(suture_backend_law):   # one test per program of suture.testing.check_backend
+        suture_backend_law(my_backend)
 
 The package itself is imported only when a test uses it.
 """
@@ -37,6 +40,13 @@ def suture_explain() -> Callable[..., Any]:
         return made(*args, **kwargs)
 
     return run
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "suture_backend_law" in metafunc.fixturenames:
+        from suture.testing import backend_laws
+
+        metafunc.parametrize("suture_backend_law", backend_laws(), ids=lambda law: law.name)
 
 
 @pytest.hookimpl(wrapper=True)

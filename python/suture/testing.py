@@ -1,4 +1,4 @@
-"""Assertions for tests of code that is compiled with Suture.
+"""Assertions for tests of code that is compiled with Suture, and the contract tests of backends.
 
 Each of them also fails when nothing was compiled at all: a test that passes because everything ran in the interpreter
 proves nothing.
@@ -16,15 +16,21 @@ import numpy as np
 
 from suture import _core
 from suture._api import compile
+from suture._contract import LAWS as BACKEND_LAWS
+from suture._contract import BackendReport, backend_laws, check_backend
 from suture._explain import Explanation, explain
 from suture._toolbox import escape_line
 
 __all__ = [
+    "BACKEND_LAWS",
+    "BackendReport",
     "CompiledFrames",
     "assert_guard_budget",
     "assert_matches_numpy",
     "assert_max_recompiles",
     "assert_no_graph_breaks",
+    "backend_laws",
+    "check_backend",
     "frames_compiled",
 ]
 

@@ -189,8 +189,13 @@ PyType_Slot graph_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(graph_trav
 
 Result<PyRef> make_graph_object(const Graph& graph, PyRef forward, InputBindings bindings) {
   nb::object object =
-      nb::cast(GraphObject{graph, nb::steal<nb::object>(forward.release()), std::move(bindings)});
+      nb::cast(GraphObject{graph, nb::steal<nb::object>(forward.release()), std::move(bindings), {}});
   return PyRef::steal(object.release().ptr());
+}
+
+const ShapeEnv* relied_on(PyView graph_object) {
+  const auto* graph = nb::inst_ptr<GraphObject>(graph_object);
+  return graph->relied_on ? &*graph->relied_on : nullptr;
 }
 
 Result<PyRef> make_interpreter(const Graph& lowered, InputBindings bindings) {

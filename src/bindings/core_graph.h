@@ -1,6 +1,7 @@
 // class suture.Graph, shared by the files that bind it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "bindings/core_module.h"
@@ -13,6 +14,8 @@ struct GraphObject {
   Graph graph;
   nb::object forward;      // made at first use
   InputBindings bindings;  // of its symbols to the inputs
+  // With the facts about sizes that compile_graph relied on. The frame that the graph came from makes guards of them.
+  std::optional<ShapeEnv> relied_on;
 };
 
 // The value of a symbol that its carrier has in a call. TypeError when the input is no array of that many axes, or no int.

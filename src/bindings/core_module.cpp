@@ -286,6 +286,7 @@ NB_MODULE(_core, module) {
   value_or_raise(register_jit_callable_type(module.ptr()));
   value_or_raise(register_compiled_graph_type(module.ptr()));
   compiler().hooks.make_graph_object = &make_graph_object;
+  compiler().hooks.relied_on = &relied_on;
   compiler().hooks.make_interpreter = &make_interpreter;
   compiler().hooks.plugin_path = plugin_path();
   compiler().numpy_minor = numpy_minor();

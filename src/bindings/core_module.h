@@ -40,6 +40,7 @@ const char* kind_name(OpKind kind);  // "Elementwise"
 
 Result<PyRef> make_graph_object(const Graph& graph, PyRef forward,
                                 std::vector<NativeGraph::InputBinding> bindings);
+const ShapeEnv* relied_on(PyView graph_object);  // null: nothing was compiled from it
 Result<PyRef> make_interpreter(const Graph& lowered, std::vector<NativeGraph::InputBinding> bindings);
 
 // Of a compiled function; TypeError for anything else.

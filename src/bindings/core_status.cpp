@@ -140,6 +140,7 @@ struct FamilyTotals {
   nb::list frames;
   std::set<std::pair<int, int>> graphs;  // frame, newest compile with a graph
   std::set<BreakIdentity> breaks;
+  nb::list faults;
   int64_t recompiles = 0, hits = 0, during_compile = 0;
 };
 
@@ -149,6 +150,9 @@ void add_family(const FrameRecord& record, FamilyTotals& totals) {
   for (const Event& event : record.events) {
     if (event.id == EventId::kGraphCaptured) newest = std::max(newest, event.compile.compile);
     if (event.id == EventId::kGraphBreak) totals.breaks.insert(break_identity(event));
+    if (event.id == EventId::kFaultInjected)
+      totals.faults.append(text(string_field(event, "kind") + " on op '" + string_field(event, "op") + "' (" +
+                                string_field(event, "option") + ")"));
   }
   if (newest >= 0) totals.graphs.emplace(record.id, newest);
   if (record.cache) {
@@ -179,6 +183,7 @@ nb::dict status(nb::handle object) {
   result["during_compile"] = totals.during_compile;
   result["guards"] =
       nb::len(entries) ? nb::object(entries[nb::len(entries) - 1]["guards"]) : nb::object(nb::list());
+  result["injected_faults"] = totals.faults;
   result["frames"] = totals.frames;
   return result;
 }

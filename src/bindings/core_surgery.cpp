@@ -200,14 +200,18 @@ void check_inputs(const GraphObject& self, const nb::args& inputs) {
   }
 }
 
-nb::object compile_standalone(const GraphObject& self, nb::object inputs, const std::string& backend,
+nb::object compile_standalone(GraphObject& self, nb::object inputs, const std::string& backend,
                               nb::object backend_callable, const std::string& numerics, nb::object options) {
   FrameOptions frame;
   frame.backend = backend;
   if (!backend_callable.is_none()) frame.backend_callable = PyRef::borrow(backend_callable.ptr());
   frame.numerics = numerics;
   frame.overrides = overridden_options(options);
-  PyRef callable = value_or_raise(compile_graph(self.graph, std::move(frame), inputs.ptr(), compiler()));
+  Graph graph = self.graph;
+  if (self.relied_on) graph.env = *self.relied_on;
+  PyRef callable =
+      value_or_raise(compile_graph(graph, self.bindings, std::move(frame), inputs.ptr(), compiler()));
+  self.relied_on = std::move(graph.env);
   return nb::steal<nb::object>(callable.release());
 }
 

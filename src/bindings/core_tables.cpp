@@ -7,6 +7,7 @@
 #include "bytecode/instruction.h"
 #include "capture/graph_break.h"
 #include "cpython/code_object.h"
+#include "driver/fault_text.h"
 #include "driver/options.h"
 #include "driver/perf_hints.h"
 #include "guard/guard_text.h"
@@ -119,6 +120,22 @@ nb::list pass_table() {
   return table;
 }
 
+nb::dict fault_tables() {
+  nb::list kinds, keys, words;
+  for (const FaultKindInfo& kind : all_fault_kinds())
+    kinds.append(
+        nb::make_tuple(std::string(kind.name), std::string(name(kind.stage)), std::string(kind.doc)));
+  for (const FaultKey& key : all_fault_keys())
+    keys.append(nb::make_tuple(std::string(key.name), std::string(key.default_text), std::string(key.doc)));
+  for (const FaultWord& word : all_fault_words())
+    words.append(nb::make_tuple(std::string(word.name), std::string(word.doc)));
+  nb::dict tables;
+  tables["kinds"] = kinds;
+  tables["keys"] = keys;
+  tables["words"] = words;
+  return tables;
+}
+
 nb::list numpy_table() {
   nb::list table;
 #define SUTURE_NUMPY(spelled, op, adapter, parameters) \
@@ -163,6 +180,7 @@ void bind_tables(nb::module_& module) {
   module.def("break_table", &break_table);
   module.def("guard_table", &guard_table);
   module.def("pass_table", &pass_table);
+  module.def("fault_tables", &fault_tables);
   module.def("numpy_table", &numpy_table);
   module.def("fusion_reason_table", &fusion_reason_table);
   module.def("perf_hint_table", &perf_hint_table);

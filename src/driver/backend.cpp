@@ -10,6 +10,7 @@
 #include "cpython/objects.h"
 #include "driver/compiler.h"
 #include "driver/failed_compile.h"
+#include "driver/inject_fault.h"
 #include "driver/measure.h"
 #include "driver/perf_hints.h"
 #include "driver/replay.h"
@@ -116,12 +117,16 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
                                     {.fuse = ctx.options.flag("fusion"),
                                      .fusion_limit = ctx.options.number("fusion_limit"),
                                      .order_loops = ctx.options.flag("loop_order")}));
+  SUTURE_TRY(fault, FaultInjector::make(ctx, name));
+  if (fault) SUTURE_TRY_VOID(fault->after_schedule(planned, graph));
   const auto kept = std::make_shared<const Lowered>(std::move(graph), std::move(loops), std::move(planned));
   const Graph& lowered = kept->graph;
   const Schedule& schedule = kept->schedule;
   report_schedule(ctx, compiler, kept);
   report_steps(ctx, name, schedule);
-  SUTURE_TRY(code, emit(schedule, lowered, {.source_line = raw_source_line}));
+  const CodegenOptions generating_options{.source_line = raw_source_line};
+  SUTURE_TRY(code, fault ? fault->emit(schedule, lowered, generating_options)
+                         : emit(schedule, lowered, generating_options));
   generating.stop();
 
   report_memory_plan(ctx, name, code.plan, lowered.env);
@@ -139,6 +144,7 @@ Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compil
                          .place = source.place};
     for (const KernelInfo& kernel : code.kernels) kernels.symbols.push_back(kernel.name);
     if (ctx.options.flag("debug_info")) add_debug_info(kernels, code);
+    if (fault) SUTURE_TRY_VOID(fault->before_toolchain(lowered));
     SUTURE_TRY(library, toolchain->compile(kernels));
     native.library = std::move(library);
     compiling.stop();
@@ -177,19 +183,19 @@ Error backend_failure(const CompileContext& ctx) {
 // inputs meanwhile is unknown, so graphs that write are left alone.
 Result<PyRef> make_foreign(const GraphSource& source, PyRef callable) {
   const bool reruns = source.foreign_reruns && !source.graph.mutates_inputs();
-  PyRef graph = make_compiled_graph(std::move(callable), source.graph.name,
+  PyRef graph = make_compiled_graph(std::move(callable), source.graph.name, source.graph.outputs.size(),
                                     reruns ? RunAgain::kFrame : RunAgain::kGraph);
   if (!graph) return Error::python("backend");
   return graph;
 }
 
-Result<PyRef> compile_foreign(const GraphSource& source, PyRef replay, Compiler& compiler,
-                              CompileContext& ctx) {
+Result<PyRef> compile_foreign(GraphSource& source, PyRef replay, Compiler& compiler, CompileContext& ctx) {
   SUTURE_TRY(graph, compiler.hooks.make_graph_object(source.graph, std::move(replay), source.bindings));
   SUTURE_TRY(examples, source.examples());
   PyRef callable = PyRef::steal(
       PyObject_CallFunctionObjArgs(ctx.frame.backend_callable.get(), graph.get(), examples.get(), nullptr));
   if (!callable) return backend_failure(ctx);
+  if (const ShapeEnv* env = compiler.hooks.relied_on(graph.get())) source.graph.env = *env;
   if (!PyCallable_Check(callable.get())) {
     PyErr_Format(
         PyExc_TypeError,
@@ -249,9 +255,11 @@ Result<BackendArguments> backend_arguments(const Capture& capture, const FrameIn
 
 Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx) {
   Graph graph = captured;
+  SUTURE_TRY(fault, FaultInjector::make(ctx, captured.name));
   PassOptions options{.skip = split(ctx.options.text("skip_passes")),
                       .keep_text = ctx.trace.wants(EventId::kPassDone),
-                      .limit = ctx.options.number("pass_limit")};
+                      .limit = ctx.options.number("pass_limit"),
+                      .edit = fault ? fault->after_pass() : PassEdit()};
   SUTURE_TRY(passes, run_pipeline(graph, options));
   report_passes(ctx, compiler, captured, options, passes);
   return graph;
@@ -296,7 +304,8 @@ std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph) {
   return bindings;
 }
 
-Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Compiler& compiler) {
+Result<PyRef> compile_graph(Graph& graph, std::vector<InputBinding> bindings, FrameOptions options,
+                            PyView inputs, Compiler& compiler) {
   PyRef list = PyRef::steal(PySequence_List(inputs));
   if (!list) return Error::python("backend");
   options.overrides.emplace_back("strict", "True");
@@ -305,7 +314,7 @@ Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Co
   CompileContext ctx{compiler.trace, chosen, std::move(options), {compiler.new_frame_id(), 0, 0}};
   Phases phases;
   GraphSource source{.graph = graph,
-                     .bindings = standalone_bindings(graph),
+                     .bindings = std::move(bindings),
                      .function = graph.name,
                      .place = graph.name,
                      .examples = [&]() -> Result<PyRef> { return list; },

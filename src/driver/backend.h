@@ -43,10 +43,11 @@ struct GraphSource {
 Result<PyRef> compile_graph(GraphSource& source, Compiler& compiler, CompileContext& ctx, Phases& phases);
 Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler& compiler,
                             CompileContext& ctx, Phases& phases);
-// A graph that stands alone: `inputs` are the placeholders', then one int for every symbol that no placeholder carries
-// (symbol_carriers). What a backend raises is raised here.
-Result<PyRef> compile_graph(Graph graph, FrameOptions options, PyView inputs, Compiler& compiler);
-// The bindings of such a graph.
+// A graph that stands alone, or one that a backend was given. What a backend raises is raised here.
+Result<PyRef> compile_graph(Graph& graph, std::vector<NativeGraph::InputBinding> bindings,
+                            FrameOptions options, PyView inputs, Compiler& compiler);
+// The bindings of a graph that stands alone. Its inputs are the placeholders', then one int for every symbol that no
+// placeholder carries (symbol_carriers).
 std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph);
 
 // What a backend is called with: suture.Graph, and the list of the objects its inputs hold in this call; None when one of them is

@@ -21,10 +21,10 @@ namespace {
 // What explain and suture.dump need of every compile, beside what is reported unwritten; the bulky per-pass events are left
 // to listeners who asked for them.
 constexpr EventId kRecorded[] = {
-    EventId::kFrameStart,   EventId::kGraphCaptured,  EventId::kGraphBreak,        EventId::kFrameSkipped,
-    EventId::kGuardsBuilt,  EventId::kRecompile,      EventId::kRecompileLimit,    EventId::kDynamic,
-    EventId::kKernelSource, EventId::kKernelCompiled, EventId::kFrameDone,         EventId::kInternalError,
-    EventId::kReplay,       EventId::kOutputBytecode, EventId::kCallsDuringCompile};
+    EventId::kFrameStart,   EventId::kGraphCaptured,  EventId::kGraphBreak,         EventId::kFrameSkipped,
+    EventId::kGuardsBuilt,  EventId::kRecompile,      EventId::kRecompileLimit,     EventId::kDynamic,
+    EventId::kKernelSource, EventId::kKernelCompiled, EventId::kFrameDone,          EventId::kInternalError,
+    EventId::kReplay,       EventId::kOutputBytecode, EventId::kCallsDuringCompile, EventId::kFaultInjected};
 
 uint64_t recorded_mask() {
   uint64_t mask = 0;

@@ -42,6 +42,8 @@ struct BindingHooks {
   using InputBindings = std::vector<NativeGraph::InputBinding>;
   std::function<Result<PyRef>(const Graph&, PyRef forward, InputBindings)>
       make_graph_object;  // suture.Graph for backends, with the callable that its forward() gives
+  // What compile_graph, called with such an object, relied on about sizes; null: it was not called.
+  std::function<const ShapeEnv*(PyView graph_object)> relied_on;
   std::function<Result<PyRef>(const Graph& lowered, InputBindings)>
       make_interpreter;  // backend lowered_eager
   PyRef graph_watch;     // of the minifier, see failed_compile.cpp; empty: failures leave no file

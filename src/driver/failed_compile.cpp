@@ -134,7 +134,7 @@ Result<PyRef> with_checked_runs(PyRef compiled, const Capture& capture, const Fr
   if (!is_watched(ctx) || !raises) return compiled;
   PyRef callable = call_hook(facts_of("runs", ctx, capture), capture, input, compiler, ctx, compiled.get());
   if (!callable || !PyCallable_Check(callable.get())) return compiled;
-  PyRef watched = make_compiled_graph(std::move(callable), capture.graph.name);
+  PyRef watched = make_compiled_graph(std::move(callable), capture.graph.name, capture.graph.outputs.size());
   if (!watched) return Error::python("backend");
   return watched;
 }

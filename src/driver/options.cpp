@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/nearest_name.h"
+#include "driver/fault_text.h"
 #include "passes/pass_runner.h"
 
 namespace suture {
@@ -110,6 +111,13 @@ Result<std::string> checked_passes(const OptionInfo& option, std::string value) 
   return value;
 }
 
+Result<std::string> checked_fault(const OptionInfo& option, std::string value) {
+  if (value.empty()) return value;
+  auto fault = parse_fault(value);
+  if (fault.ok()) return value;
+  return refused(fmt::format("option '{}' cannot be '{}': {}", option.name, value, fault.error().message));
+}
+
 Result<std::string> checked_choice(const OptionInfo& option, std::string value) {
   const Texts choices = split(option.domain, '|');
   for (const std::string& choice : choices) {
@@ -124,6 +132,7 @@ Result<std::string> checked_value(const OptionInfo& option, std::string value) {
   if (option.type == "bool") return checked_flag(option, std::move(value));
   if (option.type == "int") return checked_number(option, std::move(value));
   if (option.domain == "{passes}") return checked_passes(option, std::move(value));
+  if (option.domain == "{fault}") return checked_fault(option, std::move(value));
   if (option.domain.empty() || option.domain.starts_with('{')) return value;
   return checked_choice(option, std::move(value));
 }
@@ -140,6 +149,7 @@ std::string OptionInfo::allowed() const {
   if (domain.empty()) return "";
   if (type == "int") return fmt::format("{} to {}", least(*this), greatest(*this));
   if (domain == "{backends}") return "what suture.list_backends() names";
+  if (domain == "{fault}") return "what docs/reference/inject_fault.md describes";
   if (domain == "{logs}") return "what SUTURE_LOGS=help lists";
   if (domain == "{passes}")
     return fmt::format("a comma list of {}, or name:occurrence", fmt::join(skippable_passes(), ", "));

@@ -101,13 +101,20 @@ void Surgeon::choose() {
 }
 
 void Surgeon::keep_views_of_written_memory() {
-  std::set<NodeId> written;
+  std::map<NodeId, std::set<NodeId>>
+      accesses;  // per written root: the values through which it is read and written
   for (const Node& n : graph_.nodes)
-    if (kept(n.id) && n.op == OpId::kStore) written.insert(roots_[static_cast<size_t>(n.id)]);
-  if (written.empty()) return;
+    if (kept(n.id) && n.op == OpId::kStore) accesses[roots_[static_cast<size_t>(n.id)]];
+  for_each_read([&](NodeId, NodeId operand) {
+    if (auto found = accesses.find(roots_[static_cast<size_t>(operand)]); found != accesses.end())
+      found->second.insert(operand);
+  });
+  // What has one name only may become an input under that name.
+  std::erase_if(accesses, [](const auto& entry) { return entry.second.size() < 2; });
+  if (accesses.empty()) return;
   const auto keep_chain = [&](NodeId id) {
     const NodeId root = roots_[static_cast<size_t>(id)];
-    for (; id != root && !kept(id) && written.contains(root); id = read(node(id).operands[0])) {
+    for (; id != root && !kept(id) && accesses.contains(root); id = read(node(id).operands[0])) {
       if (node(id).op == OpId::kStore || edit_.instead.contains(id)) continue;
       kept_[static_cast<size_t>(id)] = true;
     }
@@ -238,7 +245,10 @@ Status Surgeon::add_op(const Node& old) {
   if (before != after || (!changes_.empty() && !made.attrs.dims.empty())) {
     result_.graph.env.set_place(made.where);
     SUTURE_TRY(attrs, adapt_attrs(old, before, after, changes_));
-    SUTURE_TRY(type, infer_type(result_.graph, made, attrs));
+    // An internal error here says that the edit asks for something that no program does.
+    Result<TensorType> inferred = infer_type(result_.graph, made, attrs);
+    if (!inferred.ok()) return no_part(fmt::format("{}: {}", old.name, inferred.error().message));
+    TensorType type = *std::move(inferred);
     // A where that stands for an op on NumPy scalars gives a scalar (verify.cpp).
     if (old.op == OpId::kWhere && type.shape.empty() && old.type.scalar())
       type.value_class = old.type.value_class;

@@ -12,8 +12,8 @@
 // Rules
 //   - Node order is that of the graph; inputs come first, the graph's own before promoted ones.
 //   - Nodes keep names, targets and places, so that every part tells where it came from.
-//   - When a staying store writes into the memory of a value, the views through which that memory is read stay as well:
-//     a promoted copy would not see the write.
+//   - When a staying store writes into memory that is read or written through several values, the views among these stay as
+//     well: a promoted copy would not see the write.
 //   - A size stays symbolic as long as some node mentions its symbol; symbols nobody mentions are dropped, with the facts
 //     about them.
 #pragma once

@@ -71,13 +71,21 @@ Status check_claim(const Graph& graph, bool claimed, const std::string& before, 
   return changed ? verify(graph) : ok_status();
 }
 
-Result<PassReport> run_one(Graph& graph, const PassInfo& pass, Applications& applications,
-                           std::string& before) {
+Result<bool> run_and_edit(Graph& graph, const PassInfo& pass, int occurrence, Applications& applications,
+                          const PassEdit& edit) {
+  SUTURE_TRY(changed, pass.run(graph, applications));
+  if (!edit) return changed;
+  SUTURE_TRY(edited, edit(graph, pass, occurrence, applications));
+  return changed || edited;
+}
+
+Result<PassReport> run_one(Graph& graph, const PassInfo& pass, int occurrence, Applications& applications,
+                           const PassEdit& edit, std::string& before) {
   PassReport report;
   report.name = pass.name;
   report.first_application = applications.count() + 1;
   const auto start = std::chrono::steady_clock::now();
-  SUTURE_TRY(changed, pass.run(graph, applications));
+  SUTURE_TRY(changed, run_and_edit(graph, pass, occurrence, applications, edit));
   report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   report.changed = changed;
   report.applications.assign(applications.names().begin() + (report.first_application - 1),
@@ -105,7 +113,7 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const PassInf
       reports.push_back(PassReport{
           .name = std::string(pass.name), .skipped = true, .first_application = applications.count() + 1});
     } else {
-      auto report = run_one(graph, pass, applications, before);
+      auto report = run_one(graph, pass, occurrence, applications, options.edit, before);
       if (!report.ok()) return blame(pass, occurrence, report.error());
       reports.push_back(std::move(*report));
     }

@@ -31,10 +31,14 @@ struct PassReport {
   int64_t first_application = 1;          // number of the first of
   std::vector<std::string> applications;  // what an optional pass changed, see applications.h
 };
+// Changes what a pass made; true: it did. For faults on purpose (driver/inject_fault.h).
+using PassEdit = std::function<Result<bool>(Graph& graph, const PassInfo& pass, int occurrence,
+                                            Applications& applications)>;
 struct PassOptions {
   std::vector<std::string> skip;  // "name" or "name:occurrence" (occurrences count from 1)
   bool keep_text = false;
   int64_t limit = Applications::kNoLimit;  // of applications of optional passes
+  PassEdit edit = {};                      // empty: none
 };
 // captured graph -> lowered graph, in place.
 Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PassOptions& options);

@@ -74,19 +74,6 @@ PyRef input_object(const CacheEntry& entry, const Recipe& recipe, const FrameInp
                                 : fetch(entry.guards.set().sources, recipe.source, input));
 }
 
-// The outputs of another backend's callable, which may be fewer than the graph has.
-PyRef checked_foreign_outputs(const CacheEntry& entry, std::span<PyObject* const> inputs) {
-  PyRef outputs = run_foreign_graph(entry.compiled_graph.get(), inputs);
-  if (!outputs) return outputs;
-  for (const Recipe& recipe : entry.recipes) {
-    if (recipe.kind != Recipe::Kind::kGraphOutput || recipe.index < PyTuple_GET_SIZE(outputs.get())) continue;
-    PyErr_Format(PyExc_TypeError, "a backend's callable returned %zd outputs; output %d is needed",
-                 PyTuple_GET_SIZE(outputs.get()), recipe.index);
-    return {};
-  }
-  return outputs;
-}
-
 PyObject* run_eagerly(const FrameInput& input) { return call_with_bound(input.function, input.arguments); }
 
 int traverse_entry(const CacheEntry& entry, visitproc visit, void* arg) {
@@ -397,7 +384,7 @@ PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, Guard
   std::span<PyObject* const> results = outputs.span();
   PyRef foreign;
   if (count < 0) {
-    foreign = checked_foreign_outputs(entry, inputs.span());
+    foreign = run_foreign_graph(entry.compiled_graph.get(), inputs.span());
     if (!foreign) return needs_frame_rerun() ? run_eagerly(input) : nullptr;
     results = {reinterpret_cast<PyTupleObject*>(foreign.get())->ob_item,
                static_cast<size_t>(PyTuple_GET_SIZE(foreign.get()))};

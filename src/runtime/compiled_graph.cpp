@@ -19,6 +19,7 @@ struct CompiledGraphObject {
   PyObject* callable;
   RunRecorder* recorder;  // null, but for a run that somebody wants to see
   RunAgain again;         // of a callable
+  Py_ssize_t outputs;     // of a callable: how many it must return
   RunWatch* watch;        // of a callable; a launcher has its own
 };
 
@@ -121,6 +122,7 @@ PyRef make_object(std::unique_ptr<Launcher> launcher, PyRef callable, const std:
   self->callable = callable.release();
   self->recorder = nullptr;
   self->again = RunAgain::kGraph;
+  self->outputs = 0;
   self->watch = nullptr;
   ++live_graphs;
   PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
@@ -144,9 +146,11 @@ Result<PyRef> make_compiled_graph(NativeGraph native, std::string name) {
   return object;
 }
 
-PyRef make_compiled_graph(PyRef callable, std::string name, RunAgain again) {
+PyRef make_compiled_graph(PyRef callable, std::string name, size_t outputs, RunAgain again) {
   PyRef object = make_object(nullptr, std::move(callable), name);
-  if (object) as_graph(object.get())->again = again;
+  if (!object) return object;
+  as_graph(object.get())->again = again;
+  as_graph(object.get())->outputs = static_cast<Py_ssize_t>(outputs);
   return object;
 }
 
@@ -195,12 +199,6 @@ bool run_unrecorded(PyView compiled_graph, std::span<PyObject* const> inputs, st
   if (self->launcher == nullptr) {
     PyRef result = call_foreign(compiled_graph, inputs);
     if (!result) return false;
-    const Py_ssize_t count = PyTuple_GET_SIZE(result.get());
-    if (count != static_cast<Py_ssize_t>(outputs.size())) {
-      PyErr_Format(PyExc_TypeError, "the callable of graph %U returned %zd outputs; the graph has %zd",
-                   self->name, count, static_cast<Py_ssize_t>(outputs.size()));
-      return false;
-    }
     for (size_t i = 0; i < outputs.size(); ++i)
       outputs[i] = PyRef::borrow(PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i))).release();
     return true;
@@ -229,11 +227,18 @@ PyRef call_foreign(PyView compiled_graph, std::span<PyObject* const> inputs) {
     discard_error();
     PyErr_SetNone(rerun_type);
   }
-  if (!result || PyTuple_Check(result.get())) return result;
-  if (PyList_Check(result.get())) return PyRef::steal(PyList_AsTuple(result.get()));
-  PyErr_Format(PyExc_TypeError,
-               "the callable of graph %U returned %s; it must return a tuple of the graph's outputs",
-               self->name, Py_TYPE(result.get())->tp_name);
+  if (result && PyList_Check(result.get())) result = PyRef::steal(PyList_AsTuple(result.get()));
+  if (!result) return result;
+  if (!PyTuple_Check(result.get())) {
+    PyErr_Format(PyExc_TypeError,
+                 "the callable of graph %U returned %s; it must return a tuple of the graph's outputs",
+                 self->name, Py_TYPE(result.get())->tp_name);
+    return {};
+  }
+  const Py_ssize_t count = PyTuple_GET_SIZE(result.get());
+  if (count == self->outputs) return result;
+  PyErr_Format(PyExc_TypeError, "the callable of graph %U returned %zd outputs; the graph has %zd",
+               self->name, count, self->outputs);
   return {};
 }
 

@@ -77,7 +77,9 @@ Status register_compiled_graph_type(PyView module);
 Result<PyRef> make_compiled_graph(NativeGraph native, std::string name);
 // Foreign backends: callable(*inputs) -> tuple. Empty with an exception set when there is no memory.
 // kFrame: an exception of the callable ends in needs_frame_rerun(), it is NumPy's turn to raise; kGraph: it is the user's.
-PyRef make_compiled_graph(PyRef callable, std::string name, RunAgain again = RunAgain::kGraph);
+// outputs: how many it must return.
+PyRef make_compiled_graph(PyRef callable, std::string name, size_t outputs,
+                          RunAgain again = RunAgain::kGraph);
 // True when the pending exception only says that Python must run the frame; it is cleared then.
 bool needs_frame_rerun() noexcept;
 // New references into `outputs` (sized to the output count). False with an exception set on failure.

@@ -10,7 +10,7 @@ from suture import _core
 from suture._minify import accuracy, taps
 from suture._minify.analysis_text import text_of
 from suture._minify.case import Case
-from suture._minify.reference import Program
+from suture._minify.reference import program_of
 from suture._minify.run_case import compile_case
 from suture._ulps import same_bits, ulp_distance
 from suture.testing import frames_compiled
@@ -79,6 +79,11 @@ def test_ulp_distance_of_complex_numbers_is_that_of_the_farther_part():
     assert ulp_distance(a, a + np.spacing(2.0) * 3j).tolist() == [3]
 
 
+def test_ulp_distance_of_single_numbers_warns_of_nothing():
+    with np.errstate(all="raise"):
+        assert ulp_distance(np.asarray(-1.0), np.asarray(1.0)) == 2 * 0x3FF0000000000000
+
+
 def test_same_bits_tells_zeros_apart_and_not_nans():
     assert not same_bits(np.array([0.0]), np.array([-0.0]))
     assert same_bits(np.array([np.nan]), np.array([-np.nan]))
@@ -97,7 +102,7 @@ def test_the_program_runs_op_by_op_with_views_and_stores_as_in_the_program():
 
     x = RNG.uniform(-1, 1, (4, 3))
     case = case_of(f, x.copy())
-    program, inputs = Program(case.graph, case.objects()), case.objects()
+    program, inputs = program_of(case.graph, case.objects()), case.objects()
     outputs = program.outputs(program.run(inputs))
     right = case.objects()
     for got, wanted in zip(outputs, case.graph.eval(*right), strict=True):
@@ -109,7 +114,7 @@ def test_the_program_runs_op_by_op_with_views_and_stores_as_in_the_program():
 def test_the_reference_computes_in_the_next_wider_dtype(dtype, wider):
     x = RNG.uniform(0.1, 3, 50).astype(dtype)
     case = case_of(lambda x: np.exp(x).astype(dtype) * 0.1 + np.full(50, 2, dtype), x)
-    program = Program(case.graph, case.objects())
+    program = program_of(case.graph, case.objects())
     exact = program.outputs(program.run(case.objects(), wide=True))[0]
     assert exact.dtype == wider
     factor = wider(x.dtype.type(0.1))  # 0.1 meets the array in the program's precision
@@ -123,7 +128,7 @@ def test_what_depends_on_a_bounded_op_is_known_through_views_and_stores():
         b[1:] = a[1:]
         return b.sum(), y + 1, (x > 0).sum()
 
-    program = Program((case := case_of(f, RNG.uniform(0, 1, 4), RNG.uniform(0, 1, 4))).graph, case.objects())
+    program = program_of((case := case_of(f, RNG.uniform(0, 1, 4), RNG.uniform(0, 1, 4))).graph, case.objects())
     total, plain, count = program.graph.outputs
     assert total in program.tainted and plain not in program.tainted and count not in program.tainted
 
@@ -145,7 +150,7 @@ def mixed_case(dtype="float64"):
 
 
 def judged(case, results, inputs=None):
-    program = Program(case.graph, case.objects())
+    program = program_of(case.graph, case.objects())
     return accuracy.judge(program, case.objects, results, inputs if inputs is not None else case.objects())
 
 
@@ -356,7 +361,7 @@ def test_a_case_is_analyzed_in_a_child_and_crashes_cost_nothing():
 
 def test_values_that_nobody_reads_any_more_are_let_go():
     case = mixed_case()
-    program = Program(case.graph, case.objects())
+    program = program_of(case.graph, case.objects())
     every = program.run(case.objects())
     few = program.run(case.objects(), keep_all=False)
     assert set(few) == {*program.placeholders, *program.graph.outputs} < set(every)

@@ -81,9 +81,15 @@ def test_ops_have_their_names_in_graphs_and_in_numpy():
 
 def test_the_name_is_listed_and_belongs_to_the_package():
     assert "faulty" in suture.list_backends()
-    for name in ("faulty", "mine:a=1"):
+    for name in ("faulty", "faulty:op=add", "explain"):
         with pytest.raises(ValueError, match="cannot be registered"):
             suture.register_backend(name, _backends.eager)
+
+
+def test_the_name_says_everything_another_process_needs():
+    name, made = _backends.resolve("faulty:op=add")
+    assert _backends.is_installed(name, made)
+    assert not _backends.is_installed("eager", made)
 
 
 def test_a_wrong_text_in_the_environment_is_a_warning(run_python):

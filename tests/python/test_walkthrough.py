@@ -1,4 +1,5 @@
-"""docs/walkthrough.md says what the commands in it print: each is run as written, in a directory with examples/ in it."""
+"""docs/walkthrough.md and docs/minify.md say what the commands in them print: each is run as written, in a directory with
+examples/ in it."""
 
 import doctest
 import os
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "walkthrough.md"
+PAGES = ("walkthrough.md", "minify.md")
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -26,24 +27,34 @@ def commands(block: str) -> list[tuple[str, str]]:
     return found
 
 
-COMMANDS = [
-    pair for block in re.findall(r"^```console\n(.*?)^```$", PAGE.read_text(), re.M | re.S) for pair in commands(block)
-]
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```console\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.M | re.S)
+
+
+COMMANDS = [(page, *pair) for page in PAGES for block in blocks(page) for pair in commands(block)]
 
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("walkthrough")
-    (directory / "examples").symlink_to(ROOT / "examples")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SUTURE_")}
-    environment |= {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": f"{ROOT / 'python'}:{directory}",
-        "LC_ALL": "C.UTF-8",
-        "PYTHONUNBUFFERED": "1",  # so that logs and prints come in the order a terminal shows
-    }
+    """shell(page, command): what the command prints, in the one directory of the page."""
+    directories = {}
 
-    def run(command: str) -> str:
+    def directory_of(page: str) -> Path:
+        if page not in directories:
+            directories[page] = tmp_path_factory.mktemp(page.partition(".")[0])
+            (directories[page] / "examples").symlink_to(ROOT / "examples")
+        return directories[page]
+
+    def run(page: str, command: str) -> str:
+        directory = directory_of(page)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SUTURE_")}
+        environment |= {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": f"{ROOT / 'python'}:{directory}",
+            "LC_ALL": "C.UTF-8",
+            "PYTHONUNBUFFERED": "1",  # so that logs and prints come in the order a terminal shows
+            "SUTURE_CACHE_DIR": str(directory / "cache"),  # processes that died elsewhere are none of the page's
+        }
         process = subprocess.run(
             command,
             shell=True,
@@ -59,15 +70,15 @@ def shell(tmp_path_factory):
     return run
 
 
-def test_the_page_walks_all_stations():
-    assert len(COMMANDS) == 8
+def test_the_pages_walk_all_stations():
+    assert [sum(page == each for each, _, _ in COMMANDS) for page in PAGES] == [11, 9]
 
 
 @pytest.mark.parametrize(
-    ("command", "expected"), COMMANDS, ids=[command.split("\n")[0][:40] for command, _ in COMMANDS]
+    ("page", "command", "expected"), COMMANDS, ids=[command.split("\n")[0][:40] for _, command, _ in COMMANDS]
 )
-def test_what_the_page_shows_is_what_the_command_prints(command, expected, shell):
-    got = shell(command)
+def test_what_the_page_shows_is_what_the_command_prints(page, command, expected, shell):
+    got = shell(page, command)
     checker = doctest.OutputChecker()
     example = doctest.Example(command, expected)
     if not checker.check_output(expected, got, doctest.ELLIPSIS):

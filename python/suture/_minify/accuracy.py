@@ -30,7 +30,7 @@ from suture._minify.reference import Op, Program, op_rows, wide_dtype, widened
 from suture._ulps import same_bits, ulp_distance
 
 SAFETY = 4.0
-FIRST_RUNS, ALL_RUNS = 4, 16  # perturbed runs: when something is not explained by the first, the others are made
+RUNS = 16  # perturbed runs: as many as it takes to explain a difference, and no more
 SEED = 20_000
 
 Fresh = Callable[[], list[Any]]  # inputs for one call, equal ones every time
@@ -77,12 +77,17 @@ def judge(
         other = type_difference(what, got, wanted)
         if other:
             found.append(other)
-        elif not same_bits(np.asarray(got), np.asarray(wanted)):
+        elif not _same(got, wanted, node in program.any_zero):
             free = fast or node in program.tainted
             unsure.append((what, node, got, wanted)) if free else found.append(
                 _value_difference(what, got, wanted, None)
             )
     return found + _unexplained(program, fresh, unsure, fast)
+
+
+def _same(got: Any, wanted: Any, any_zero: bool) -> bool:
+    a, b = np.asarray(got), np.asarray(wanted)
+    return same_bits(a, b) or (any_zero and bool(np.array_equal(a, b, equal_nan=b.dtype.kind in "fc")))
 
 
 def _named(
@@ -164,20 +169,27 @@ class _Spread:
 def _unexplained(
     program: Program, fresh: Fresh, unsure: list[tuple[str, str, Any, Any]], fast: bool
 ) -> list[Difference]:
+    unsure = [row for row in unsure if not _within_one(row[2], row[3])]
     if not unsure:
         return []
     spreads = [_Spread(wanted) for _, _, _, wanted in unsure]
-    truth = [np.asarray(value) for value in _values_of(program, fresh, unsure, wide=True)]
     left = list(range(len(unsure)))
-    for number in range(ALL_RUNS):
+    for number in range(RUNS):
         values = _values_of(program, fresh, unsure, after=Perturbed(program, SEED + number, fast))
         for spread, value in zip(spreads, values, strict=True):
             spread.add(value)
-        if number + 1 >= FIRST_RUNS:
-            left = [i for i in left if _is_wrong(unsure[i][2], spreads[i], truth[i]).any()]
-            if not left:
-                return []
+        left = [i for i in left if _is_far(unsure[i][2], spreads[i]).any()]
+        if not left:
+            return []
+    truth = _values_of(program, fresh, unsure, wide=True)
+    left = [i for i in left if _is_farther(unsure[i][2], spreads[i], np.asarray(truth[i]))]
     return [_value_difference(unsure[i][0], unsure[i][2], unsure[i][3], spreads[i].allowed()) for i in left]
+
+
+def _within_one(got: Any, wanted: Any) -> bool:
+    """No more than one ULP apart, which is always allowed."""
+    b = np.asarray(wanted)
+    return b.dtype.kind in "fc" and bool((distance(np.asarray(got), b) <= 1).all())
 
 
 def _values_of(
@@ -188,17 +200,22 @@ def _values_of(
     return [values[node] for _, node, _, _ in wanted]
 
 
-def _is_wrong(got: Any, spread: _Spread, truth: np.ndarray) -> np.ndarray:
-    """Per element: neither as near to NumPy's as right results are to each other, nor as near to the truth as NumPy's."""
-    a, b = np.asarray(got), spread.wanted
-    allowed = spread.allowed()
+def _is_far(got: Any, spread: _Spread) -> np.ndarray:
+    """Per element: farther from NumPy's value than right ones are from each other."""
     with np.errstate(all="ignore"):
-        wrong = distance(a, b) > allowed
-        if b.dtype.kind in "fc" and wrong.any():
-            unit = np.spacing(np.abs(b)).astype(wide_dtype(np.abs(b).dtype))
-            mine, numpys = np.abs(widened(a) - truth) / unit, np.abs(widened(b) - truth) / unit
-            wrong &= ~(mine <= 2 * numpys + allowed)
-    return np.asarray(wrong)
+        return np.asarray(distance(np.asarray(got), spread.wanted) > spread.allowed())
+
+
+def _is_farther(got: Any, spread: _Spread, truth: np.ndarray) -> bool:
+    """Some element that is far is farther from the truth than NumPy's own error explains."""
+    a, b = np.asarray(got), spread.wanted
+    far = _is_far(got, spread)
+    if b.dtype.kind not in "fc":
+        return bool(far.any())
+    with np.errstate(all="ignore"):
+        unit = np.spacing(np.abs(b)).astype(wide_dtype(np.abs(b).dtype))
+        mine, numpys = np.abs(widened(a) - truth) / unit, np.abs(widened(b) - truth) / unit
+        return bool((far & ~(mine <= 2 * numpys + spread.allowed())).any())
 
 
 # --- perturbed runs -------------------------------------------------------------------------------------------------------

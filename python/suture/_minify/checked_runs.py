@@ -19,12 +19,15 @@ Compiled = Callable[..., tuple[Any, ...]]
 
 
 def checked(compiled: Compiled, watched: Watched) -> Compiled:
-    """`compiled`, with failures turned into BackendCompilerFailed. At level 4 every call is also done by NumPy."""
+    """`compiled`, with failures turned into BackendCompilerFailed. At level 4 every call is also done by NumPy, and in the first
+    each op is looked at."""
     compares = watched.level == 4
+    looks = compares
     keeps_inputs = compares or any(node["kind"] == "Effect" for node in watched.graph.nodes)
 
     def run(*inputs: Any) -> tuple[Any, ...]:
-        case = watched.with_inputs(list(inputs)).case_of("run") if keeps_inputs else None
+        nonlocal looks
+        case = watched.with_inputs(list(inputs)).case_of("accuracy" if compares else "run") if keeps_inputs else None
         try:
             outputs = compiled(*inputs)
         except Exception as error:
@@ -36,7 +39,8 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
             words = f"raised {outcome.exception}: {outcome.message}"
             raise _failure(watched, inputs if case is None else case.objects(), outcome, words, error) from error
         if compares and case is not None:
-            wrong = run_case.compare(case, tuple(outputs), list(inputs))
+            compile_graph, looks = watched.compiler(case) if looks else None, False
+            wrong = run_case.compare(case, tuple(outputs), list(inputs), compile_graph)
             if wrong is not None:
                 raise _failure(watched, case.objects(), wrong, f"gave a wrong result: {wrong.message}", None)
         return outputs

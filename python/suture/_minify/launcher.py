@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suture import _core
 from suture._config import config
 from suture._errors import BackendCompilerFailed
 from suture._minify.case import Case
@@ -111,7 +113,8 @@ class Watched:
             return "", "No file was written: an input of the graph is computed by the function around it."
         stem = repro_file.REPRO if self.level == 1 else repro_file.LAUNCHER
         try:
-            repro = self._repro("compile" if outcome.stage == "compile" else "run")
+            # Results are judged when the level is 4 only; the file judges them in the same way.
+            repro = self._repro({"compile": "compile", "compare": "accuracy"}.get(outcome.stage, "run"))
             repro.title, repro.expected = headline, Signature.of(outcome).to_dict()
             path = repro_file.write(repro, output_directory(), stem)
         except OSError as error:
@@ -146,6 +149,21 @@ class Watched:
     def case_of(self, check: str) -> Case:
         assert self._inputs is not None
         return Case.of(self.graph, self._inputs, check=check, **settings_of(self.case))
+
+    def compiler(self, case: Case) -> Callable[[Graph], Any]:
+        """Compiles other graphs as this one was compiled; `case` has its settings."""
+
+        def compile_graph(graph: Graph) -> Any:
+            return _core.compile_graph(
+                graph,
+                case.objects(),
+                backend=case.backend,
+                backend_callable=self._backend,
+                numerics=case.numerics,
+                options=config.texts(dict(case.options)),
+            )
+
+        return compile_graph
 
     def _repro(self, check: str) -> ReproFile:
         from suture._minify import backend_code

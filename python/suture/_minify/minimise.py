@@ -26,7 +26,7 @@ from typing import Any, Protocol
 from suture._minify import simplify
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.operations import Operations, settled
-from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle
+from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle, Servers
 from suture._minify.recorded import RecordedValues
 from suture._minify.signature import Outcome, Signature, Verdict
 from suture._toolbox import Reducer
@@ -155,6 +155,7 @@ def minimise(
     budget: int = DEFAULT_BUDGET,
     seconds: float | None = None,
     max_bytes: int = MAX_INPUT_BYTES,
+    servers: Servers | None = None,
 ) -> Result:
     """Reduces a failing case.
 
@@ -165,12 +166,13 @@ def minimise(
     limits      of one run (seconds, memory)
     budget      oracle calls; seconds: of the whole search
     max_bytes   largest inputs that are worked with
+    servers     processes that stay for the next search
 
     NotReproduced when the case does not fail; MinifyError when inputs are too large, or the checkpoint cannot be written.
     KeyboardInterrupt while searching ends the search: the result then says that it is not complete.
     """
     search = _Search(case, workers, progress, budget, seconds)
-    with Oracle(case, signature, limits, workers=workers) as oracle:
+    with Oracle(case, signature, limits, workers=workers, servers=servers) as oracle:
         search.start(oracle, Path(checkpoint) if checkpoint else None, max_bytes)
         try:
             search.run()
@@ -307,7 +309,6 @@ class _Search:
         before = self.result.case.op_count
         if any(verdict == Verdict.SAME for _, _, verdict, _ in steps):
             self._take(stage, reducer)
-        after = self.result.case.op_count
         for candidate, what, verdict, _ in steps:
             case = built.get(candidate)
             counted = case is not None and case.key not in self._counted
@@ -317,11 +318,14 @@ class _Search:
                 self.result.calls += 1
             if case is not None and verdict == Verdict.PASS:
                 self.result.passing = case
+            after = case.op_count if case is not None and verdict == Verdict.SAME else before
             self.result.steps.append(Step(stage.stage, what, Verdict(verdict), counted, after))
-        if steps and self._progress:
-            _, what, verdict, _ = steps[-1]
-            seconds, calls = self._seconds(), self.result.calls
-            self._progress(Progress(stage.stage, what, Verdict(verdict), before, after, calls, reducer.bound, seconds))
+            if self._progress:
+                seconds, calls = self._seconds(), self.result.calls
+                self._progress(
+                    Progress(stage.stage, what, Verdict(verdict), before, after, calls, reducer.bound, seconds)
+                )
+            before = after
         return seen + len(steps)
 
     def _seconds(self) -> float:

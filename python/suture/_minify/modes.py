@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 DONE, NOTHING, INTERRUPTED = 0, 1, 130
 RUN_LIMIT = 30.0  # seconds that one stage of one run may take
+_SHOWN = 20  # lines of the difference to the variant that passes
 Say = Callable[[str], None]
 
 
@@ -294,8 +295,10 @@ def _values(case: Case) -> list[str]:
 
 def difference(failing: Case, passing: Case) -> str:
     """What the passing one has (+) and the failing one has (-), lines that are equal left out."""
-    found = difflib.ndiff(_lines(failing), _lines(passing))
-    return "\n".join(f"  {line.rstrip()}" for line in found if line[:1] in "+-") or "  nothing that is shown here"
+    found = [line.rstrip() for line in difflib.ndiff(_lines(failing), _lines(passing)) if line[:1] in "+-"]
+    more = len(found) - _SHOWN
+    found[_SHOWN:] = [f"  ... {more} more lines"] if more > 0 else []
+    return "\n".join(f"  {line}" for line in found) or "  nothing that is shown here"
 
 
 def shown(path: Path) -> str:

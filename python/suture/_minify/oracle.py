@@ -171,6 +171,25 @@ class _Server:
             pass
 
 
+class Servers:
+    """Servers that stay for the next oracle: starting one takes far longer than running a case. A context manager."""
+
+    def __init__(self) -> None:
+        self._idle: list[_Server] = []
+
+    def __enter__(self) -> Servers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+
 @dataclass
 class _Job:
     case: Case
@@ -184,6 +203,7 @@ class Oracle:
 
     signature  what counts as the same failure; None: reproduce() finds out
     workers    servers, each of which runs one case at a time
+    servers    where servers come from and go to; None: they end with the oracle
     fork       servers are forks of this process instead of new ones: backends that cannot be found by name are there, and so are
                locks that other threads of this process hold at that moment
 
@@ -197,6 +217,7 @@ class Oracle:
         limits: Limits | None = None,
         *,
         workers: int = 1,
+        servers: Servers | None = None,
         fork: bool | None = None,
     ) -> None:
         self.case, self.signature = case, signature
@@ -206,6 +227,8 @@ class Oracle:
         self.runs = 0  # of cases, all in all
         self.rate = 1.0  # of runs in which the case failed
         self._fork = needs_fork(case.backend) if fork is None else fork
+        # Forks know only the backends that were there when they were made.
+        self._servers = servers if servers is not None and not self._fork else None
         self._idle: list[_Server] = []
         self._busy: dict[_Server, _Job] = {}
         self._waiting: deque[_Job] = deque()
@@ -226,6 +249,9 @@ class Oracle:
         self._waiting.clear()
         for server in busy:
             server.close(kill=True)
+        if self._servers is not None and not kill:
+            self._servers._idle += self._idle
+            self._idle.clear()
         while self._idle:
             self._idle.pop().close(kill)
 
@@ -305,7 +331,11 @@ class Oracle:
             self._busy[server] = job
 
     def _server(self) -> _Server:
-        return self._idle.pop() if self._idle else _Server(self._fork, [*self._busy, *self._idle])
+        if self._idle:
+            return self._idle.pop()
+        if self._servers is not None and self._servers._idle:
+            return self._servers._idle.pop()
+        return _Server(self._fork, [*self._busy, *self._idle])
 
     def _collect(self) -> None:
         limit = self.limits.header()

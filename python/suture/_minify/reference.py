@@ -44,6 +44,10 @@ def widened(value: Any) -> Any:
     return value
 
 
+# NumPy's vector loops choose between zeros of two signs by the position of the element.
+ANY_ZERO = frozenset({"minimum", "maximum", "fmin", "fmax", "min", "max", "clip"})
+
+
 class _WideNumPy:
     """NumPy whose float dtypes are the wider ones."""
 
@@ -93,7 +97,6 @@ class Program:
         symbols = graph.symbol_values(*inputs)
         self.graph = graph.subgraph(symbols=symbols, fixed=list(symbols))[0] if symbols else graph
         self.placeholders = tuple(self.graph.placeholders)
-        self.inputs = tuple(inputs[: len(self.placeholders)])
         self.ops = [_op(node) for node in self.graph.nodes if node["kind"] != "Input"]
         weak = {node["name"] for node in self.graph.nodes if node["type"].startswith("py_")}
         dtypes = {node["name"]: np.dtype(node["dtype"]) for node in self.graph.nodes if node["name"] not in weak}
@@ -173,18 +176,40 @@ class Program:
 
     @functools.cached_property
     def tainted(self) -> frozenset[str]:
-        """Nodes whose value depends on an op that has no one right result. Stores taint the memory they write into."""
+        """Nodes whose value depends on an op that has no one right result."""
+        return self._reached_from(lambda op: op.bound > 0)
+
+    @functools.cached_property
+    def any_zero(self) -> frozenset[str]:
+        """Nodes whose value depends on an op for which a zero may have either sign."""
+        return self._reached_from(lambda op: op.op in ANY_ZERO)
+
+    def _reached_from(self, begins: Callable[[Op], bool]) -> frozenset[str]:
+        """These ops and all that depends on them. A store hands on to the memory it writes into, with all views of it."""
         root: dict[str, str] = {}
-        tainted: set[str] = set()
+        reached: set[str] = set()
         for op in self.ops:
             root[op.name] = root.get(op.operands[0], op.operands[0]) if op.kind == "View" else op.name
             sources = {root.get(name, name) for name in op.operands} | set(op.operands)
-            if op.bound or sources & tainted:
-                tainted.add(op.name)
+            if begins(op) or sources & reached:
+                reached.add(op.name)
                 if op.kind == "Effect":
-                    tainted.add(root.get(op.operands[0], op.operands[0]))
-        views = {name for name, base in root.items() if base in tainted}
-        return frozenset(tainted | views)
+                    reached.add(root.get(op.operands[0], op.operands[0]))
+        return frozenset(reached | {name for name, base in root.items() if base in reached})
+
+
+def program_of(graph: _core.Graph, inputs: Sequence[Any]) -> Program:
+    """Program(graph, inputs). The last few are kept, for graphs that are called again and again."""
+    key = graph.to_text(), tuple(graph.symbol_values(*inputs).items())
+    program = _kept.pop(key, None) or Program(graph, inputs)
+    _kept[key] = program
+    while len(_kept) > _MOST_KEPT:
+        del _kept[next(iter(_kept))]
+    return program
+
+
+_kept: dict[Any, Program] = {}  # the one used last is last
+_MOST_KEPT = 16
 
 
 def _op(node: Mapping[str, Any]) -> Op:

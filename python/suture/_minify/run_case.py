@@ -83,7 +83,7 @@ class _Run:
             self._begin("compare")
             if got.error is not None:
                 return _raised("run_error", "run", got.error, call=number)
-            failure = failure or self._judged(got, wanted, exact, number)
+            failure = failure or _judged(self.case, got, wanted, exact, number, compiler(self.case))
             if first is not None:
                 if _difference(got, first, True, number):
                     message = "two calls with the same inputs give different results"
@@ -93,19 +93,6 @@ class _Run:
             if failure and self.case.calls == 1:
                 return failure
         return failure or Outcome(PASSED)
-
-    def _judged(self, got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome | None:
-        different = _difference(got, wanted, exact, number)
-        if different is not None or self.case.check != "accuracy":
-            return different
-        from suture._minify.accuracy import judge
-        from suture._minify.reference import Program
-
-        program = Program(self.case.graph, self.case.objects())
-        for found in judge(program, self.case.objects, got.results, got.inputs, self.case.numerics == "fast"):
-            kind = found.kind if found.kind in KINDS else "wrong_value"
-            return Outcome(kind, "compare", message=f"{found.what}: {found.message}", call=number)
-        return None
 
 
 class _Call:
@@ -159,6 +146,11 @@ def compile_case(case: Case) -> Callable[..., Any]:
     )
 
 
+def compiler(case: Case) -> Callable[[_core.Graph], Callable[..., Any]]:
+    """Compiles other graphs with the settings of the case."""
+    return lambda graph: compile_case(case.with_(graph_text=graph.to_text()))
+
+
 # --- comparing ------------------------------------------------------------------------------------------------------------
 
 
@@ -172,15 +164,41 @@ def is_exact(case: Case) -> bool:
     return case.numerics == "exact" and not any(node["op"] in _inexact_ops() for node in case.graph.nodes)
 
 
-def compare(case: Case, results: tuple[Any, ...], inputs: list[Any]) -> Outcome | None:
+def compare(
+    case: Case,
+    results: tuple[Any, ...],
+    inputs: list[Any],
+    compile_graph: Callable[[_core.Graph], Callable[..., Any]] | None = None,
+) -> Outcome | None:
     """How a call on the case's inputs differs from NumPy's: `results`, and `inputs` as the call left them. None: it does not, or
-    NumPy itself raises."""
+    NumPy itself raises. compile_graph: compiles graphs as this one was; given, ops whose rounding may differ are looked at one by
+    one, which compiles the graph once more when its results are not NumPy's bits."""
     wanted = _called(case.graph.forward(), case.objects())
     if wanted.error is not None:
         return None
     got = _Call()
     got.results, got.inputs, got.warnings = results, inputs, wanted.warnings
-    return _difference(got, wanted, is_exact(case), 1)
+    return _judged(case, got, wanted, is_exact(case), 1, compile_graph)
+
+
+def _judged(
+    case: Case,
+    got: _Call,
+    wanted: _Call,
+    exact: bool,
+    number: int,
+    compile_graph: Callable[[_core.Graph], Callable[..., Any]] | None,
+) -> Outcome | None:
+    different = _difference(got, wanted, exact, number)
+    if different is not None or case.check != "accuracy":
+        return different
+    from suture._minify import taps
+
+    found = taps.first_wrong(case, got.results, got.inputs, compile_graph)
+    if found is None:
+        return None
+    kind = found.kind if found.kind in KINDS else "wrong_value"
+    return Outcome(kind, "compare", message=found.message, call=number)
 
 
 def _difference(got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome | None:

@@ -39,27 +39,31 @@ class Draft:
         self.settings: dict[str, Any] = {}
 
     def finish(self) -> Case:
-        types = {}
-        inputs = {}
-        for name, row in self.rows.items():
-            item = self._resized(row, self.inputs[name])
-            inputs[name] = item
-            if item is not dict(zip(self.rows, self.case.inputs, strict=False))[name]:
+        graph = self.case.graph
+        symbols = {name: size for name, size in self.extents.items() if not name.isdigit()} | self.symbols
+        if symbols:
+            graph = graph.subgraph(symbols=symbols)[0]
+        known = dict(zip(self.rows, self.case.inputs, strict=False))
+        types, inputs = {}, {}
+        for row in graph.input_types:
+            name = row["name"]
+            inputs[name] = item = self._resized(row, self.inputs[name])
+            if item is not known[name]:
                 types[name] = self._type_text(row, item)
-        sizes = {name: size for name, size in self.extents.items() if not name.isdigit()}
-        graph, origins = self.case.graph.subgraph(
-            types=types, symbols=sizes | self.symbols, fixed=self.fixed, constants=self.constants
-        )
+        graph, origins = graph.subgraph(types=types, fixed=self.fixed, constants=self.constants)
         case = with_graph(self.case, graph, [inputs[name] for name, _ in origins])
         return case.with_(**self.settings).checked()
 
     def _resized(self, row: dict[str, Any], item: Input) -> Input:
         if item.kind != "array":
             return item
-        names = row["symbolic_shape"]
-        shape = tuple(self.extents.get(name, size) for name, size in zip(names, item.shape, strict=True))
+        # Sizes that symbols decide are those of the graph with its new symbols.
+        names = zip(row["symbolic_shape"], row["shape"], strict=True)
+        shape = tuple(self.extents.get(name, size) if name.isdigit() else size for name, size in names)
         if shape == item.shape:
             return item
+        if any(new > old for new, old in zip(shape, item.shape, strict=True)):
+            raise CaseError("an array cannot grow")
         data = np.ascontiguousarray(self.sample(item.data, shape))
         data.flags.writeable = False
         return _changed(item, data=data, shape=shape, strides=restrided(item.shape, item.strides, shape))

@@ -31,7 +31,7 @@ from suture import _core
 from suture._minify import child, run_case
 from suture._minify.accuracy import Difference, Fresh, distance, judge, type_difference
 from suture._minify.case import Case
-from suture._minify.reference import Op, Program, op_rows, widened
+from suture._minify.reference import ANY_ZERO, Op, Program, program_of, widened
 from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
 
@@ -111,11 +111,8 @@ def _row_from(row: Mapping[str, Any]) -> Row:
 def analyze_case(case: Case, seconds: float = 120.0) -> Analysis:
     """Of a case, in a child process: a graph that crashes or hangs costs the caller nothing."""
 
-    def compile_graph(graph: _core.Graph) -> Callable[..., Any]:
-        return run_case.compile_case(case.with_(graph_text=graph.to_text()))
-
     def work(send: child.Send) -> Any:
-        return analyze(case.graph, case.objects, compile_graph, case.numerics == "fast").to_dict()
+        return analyze(case.graph, case.objects, run_case.compiler(case), case.numerics == "fast").to_dict()
 
     ending = child.call(work, seconds)
     if ending.value is not None:
@@ -127,9 +124,35 @@ def analyze_case(case: Case, seconds: float = 120.0) -> Analysis:
     return Analysis(died=ending.error)
 
 
+def first_wrong(
+    case: Case, results: Sequence[Any], inputs: Sequence[Any], compile_graph: Compile | None
+) -> Difference | None:
+    """What is wrong with the results of a call of the case that left its inputs as `inputs`. Bits are compared first; only when
+    they differ, and rounding may be the reason, the graph is compiled again to look at each op (None: it is not)."""
+    program = program_of(case.graph, case.objects())
+    fast = case.numerics == "fast"
+    wrong = judge(program, case.objects, results, inputs, fast)
+    if wrong:
+        return wrong[0]
+    own = case.objects()
+    right = program.outputs(program.run(own, keep_all=False))
+    pairs = [*zip(results, right, strict=True), *zip(inputs, own, strict=True)]
+    if compile_graph is None or all(same_bits(np.asarray(a), np.asarray(b)) for a, b in pairs):
+        return None
+    analysis = Analysis()
+    if 3 * program.bytes_of_values() <= _free_memory() // 2:
+        _judge_taps(program, case.graph, case.objects, compile_graph, {}, analysis, fast)
+    row = analysis.first
+    if row is None:
+        return None
+    where = f"{row.node} = {row.op} ({row.target}) at {row.file}:{row.line}"
+    message = f"{where}: {row.why}: {row.got} instead of {row.wanted}"
+    return Difference(row.node, "wrong_value", message, row.index, row.got, row.wanted, row.ulp, row.bound)
+
+
 def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool = False) -> Analysis:
     """Compiles and runs the graph in this process: what may crash or hang belongs into a child (see oracle.py)."""
-    program = Program(graph, fresh())
+    program = program_of(graph, fresh())
     analysis = Analysis()
     with _kernels() as kernels:
         compiled = compile_graph(graph)
@@ -278,7 +301,7 @@ class _Judging:
                 op, self._kernels, verdict=NOT_JUDGED, ulp=float(far.max()), why="numerics='fast' rounds as it likes"
             )
         if not far.any():
-            if op_rows()[op.op]["name"] in _ANY_ZERO:
+            if op.op in ANY_ZERO:
                 return _row(op, self._kernels)
             far = (np.signbit(a) != np.signbit(b)).astype(float)
             return self._wrong(op, far, a, b, given, "the sign of a zero differs from NumPy's")
@@ -331,10 +354,6 @@ def _largest(given: Sequence[Any]) -> Any:
     for value in given:
         sizes = np.maximum(sizes, np.abs(value))
     return sizes
-
-
-# NumPy's vector loops choose between zeros of two signs by the position of the element.
-_ANY_ZERO = frozenset({"minimum", "maximum", "fmin", "fmax", "min", "max", "clip"})
 
 
 def _as_loop(value: Any, op: Op) -> Any:
@@ -394,7 +413,7 @@ def _judge_prefixes(
     def fails(count: int) -> bool:
         part, _ = graph.subgraph([op.name for op in ops[:count]])
         results, inputs = _call(compile_graph(part), fresh)
-        wrong[count] = judge(Program(part, fresh()), fresh, results, inputs, fast)
+        wrong[count] = judge(program_of(part, fresh()), fresh, results, inputs, fast)
         return bool(wrong[count])
 
     low, high = 0, len(ops)  # the first `low` ops are right, the first `high` are wrong

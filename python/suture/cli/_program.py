@@ -207,6 +207,12 @@ def _print_traceback(error: BaseException, path: str) -> None:
 
 
 def add_program_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--backend",
+        metavar="NAME",
+        default="",
+        help="what runs graphs of functions that name no backend; `suture backends`",
+    )
     parser.add_argument("file", metavar="FILE", help="the Python program to run")
     rest = parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="arguments of the program")
     rest.required = False  # Python 3.11 would list it among what is missing
@@ -247,6 +253,19 @@ def check_file(path: str) -> str:
             return ""
     except OSError as error:
         return file_trouble(error)
+
+
+def choose_backend(arguments: argparse.Namespace) -> str:
+    """Makes --backend the backend of the process. A sentence about what is wrong with it, or ""."""
+    from suture import config
+
+    if not arguments.backend:
+        return ""
+    try:
+        config.backend = arguments.backend
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def file_trouble(error: OSError) -> str:

@@ -23,6 +23,7 @@ from suture.cli._program import (
     Outcome,
     add_program_arguments,
     check_file,
+    choose_backend,
     observed,
     program_args,
     run_program,
@@ -58,7 +59,7 @@ class Command:
         add_program_arguments(parser)
 
     def run(self, arguments: argparse.Namespace) -> int:
-        if problem := check_file(arguments.file):
+        if problem := check_file(arguments.file) or choose_backend(arguments):
             say(f"suture check: {problem}")
             return USAGE
         args = program_args(arguments)

@@ -86,7 +86,7 @@ def _cache_facts() -> dict[str, Any]:
     said: list[str] = []
     token = _core.subscribe(["cache_trouble"], said.append)
     try:
-        with config.patch(disable=False, strict=False):
+        with config.patch(disable=False, strict=False, inject_fault=""):
             _probe()(np.ones(3))
     finally:
         _core.unsubscribe(token)
@@ -101,7 +101,7 @@ def _compiler_works() -> dict[str, str]:
     from suture import _core, config
 
     try:
-        with config.patch(cache_dir="off", disable=False):
+        with config.patch(cache_dir="off", disable=False, inject_fault=""):
             compiled = _probe()
             right = np.array_equal(compiled(np.ones(3)), np.full(3, 3.0))
     except Exception as error:
@@ -118,6 +118,8 @@ def _compiler_works() -> dict[str, str]:
 
 def _problems(facts: dict[str, Any]) -> list[str]:
     problems = list(facts["option_problems"])
+    if fault := next(option["value"] for option in facts["options"] if option["name"] == "inject_fault"):
+        problems.append(f"inject_fault={fault} is on: compiled functions are wrong on purpose")
     if not facts["python_supported"]:
         versions = ", ".join(facts["python_versions"])
         problems.append(f"Python {facts['python']} has no opcode tables; functions are compiled with {versions}")

@@ -18,6 +18,7 @@ from suture.cli._program import (
     Outcome,
     add_program_arguments,
     check_file,
+    choose_backend,
     exit_code,
     observed,
     program_args,
@@ -68,6 +69,9 @@ class Command:
             return OK
         if problem:
             say(f"suture explain: {_what_is_wrong(arguments.file, problem)}")
+            return USAGE
+        if problem := choose_backend(arguments):
+            say(f"suture explain: {problem}")
             return USAGE
         with stdout_to_stderr(arguments.json):
             with observed() as seen:

@@ -10,6 +10,7 @@ from suture.cli._program import (
     Outcome,
     add_program_arguments,
     check_file,
+    choose_backend,
     exit_code,
     program_args,
     run_program,
@@ -29,7 +30,7 @@ class Command:
         add_program_arguments(parser)
 
     def run(self, arguments: argparse.Namespace) -> int:
-        if problem := check_file(arguments.file) or self._switch_on(arguments):
+        if problem := check_file(arguments.file) or choose_backend(arguments) or self._switch_on(arguments):
             say(f"suture run: {problem}")
             return USAGE
 

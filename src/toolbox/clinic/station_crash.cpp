@@ -1,4 +1,5 @@
-// Station 5: crashes - defects of ours that were caught; the functions ran in the interpreter.
+// Station 5: crashes - defects of ours that were caught, where the functions ran in the interpreter, and those that were made
+// on purpose.
 #include <fmt/format.h>
 
 #include "toolbox/clinic/clinic.h"
@@ -13,6 +14,16 @@ std::vector<Finding> examine_crashes(const Explanation& run) {
     finding.why = error.message;
     if (!error.artifact.empty()) finding.evidence.push_back(fmt::format("saved: {}", error.artifact));
     finding.advice = error.hints;
+    out.push_back(std::move(finding));
+  }
+  for (const InjectedFaultModel& fault : run.model().injected_faults) {
+    Finding finding{.station = Station::crash, .id = "inject_fault", .severity = Severity::kError};
+    finding.function = fault.function;
+    finding.file = fault.file;
+    finding.line = fault.line;
+    finding.what = fmt::format("A fault on purpose: {} ({}) on op '{}'", fault.kind, fault.stage, fault.op);
+    finding.why = fmt::format("The option inject_fault is on. {}.", fault.what);
+    finding.advice.emplace_back("Unset SUTURE_INJECT_FAULT and the option inject_fault.");
     out.push_back(std::move(finding));
   }
   return out;

@@ -9,7 +9,7 @@
 namespace suture::toolbox {
 namespace {
 
-bool has_own_block(Op op) { return op == Op::ForIter || op == Op::AsyncForIter; }
+bool has_own_block(Op op) { return op == Op::ForIter || op == Op::AsyncForIter || op == Op::MatchCase; }
 
 class BlockFinder {
  public:

@@ -1,5 +1,8 @@
 #include "toolbox/decompile/comprehensions.h"
 
+#include <algorithm>
+#include <set>
+
 #include "toolbox/decompile/conditions.h"
 #include "toolbox/decompile/expressions.h"
 
@@ -15,10 +18,11 @@ class FillingReader {
       : tree_(tree), graph_(graph), folder_(graph, tree, values), yields_(yields) {}
 
   Filling run(int header) {
+    fold_conditions(header);
     int at = enter(header);
     for (int steps = 0; steps <= 4 * graph_.size() && result_.problem.empty(); ++steps) {
       folder_.fold_branch(at);
-      Node& node = graph_.at(at);
+      FlowNode& node = graph_.at(at);
       node.dead = true;
       if (read_element(node)) return std::move(result_);
       if (!node.statements.empty()) return problem("a comprehension with statements in it");
@@ -41,8 +45,25 @@ class FillingReader {
     return std::move(result_);
   }
 
+  // The conditions of the whole loop, last ones first.
+  void fold_conditions(int header) {
+    std::set<int> seen = {header, graph_.at(header).no.to, -1};
+    std::vector<int> work = {graph_.at(header).yes.to}, branches;
+    while (!work.empty()) {
+      const int at = work.back();
+      work.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (graph_.at(at).end == End::kBranch) branches.push_back(at);
+      work.push_back(graph_.at(at).yes.to);
+      work.push_back(graph_.at(at).no.to);
+    }
+    std::sort(branches.begin(), branches.end(),
+              [&](int a, int b) { return graph_.at(a).sequence > graph_.at(b).sequence; });
+    for (const int branch : branches) folder_.fold_branch(branch);
+  }
+
   int enter(int header) {
-    const Node& node = graph_.at(header);
+    const FlowNode& node = graph_.at(header);
     if (!node.target || !node.iter) {
       problem("a comprehension without a target");
       return header;
@@ -61,14 +82,14 @@ class FillingReader {
   bool leads_back(int to) const {
     for (int steps = 0; steps < 64 && to >= 0; ++steps) {
       if (to == header_) return true;
-      const Node& node = graph_.at(to);
+      const FlowNode& node = graph_.at(to);
       if (node.end != End::kGoto || !node.has_no_statements()) return false;
       to = node.yes.to;
     }
     return false;
   }
 
-  int read_condition(const Node& node) {
+  int read_condition(const FlowNode& node) {
     Expression* test = node.test->expr;
     int next = node.yes.to;
     if (back(node.yes.to)) {
@@ -86,7 +107,7 @@ class FillingReader {
     return next;
   }
 
-  bool read_element(const Node& node) {
+  bool read_element(const FlowNode& node) {
     if (node.element) {
       result_.element = node.element;
       result_.key = node.element_key;
@@ -126,7 +147,7 @@ Filling read_filling_loop(SyntaxTree& tree, FlowGraph& graph, std::deque<Value>&
 
 std::string fold_filling_loop(SyntaxTree& tree, FlowGraph& graph, std::deque<Value>& values, int header,
                               int exit) {
-  Node& loop = graph.at(header);
+  FlowNode& loop = graph.at(header);
   Stack stack = loop.no.stack;
   if (stack.empty() || !stack.back()->filled) return "";
   int before = -1;

@@ -9,13 +9,13 @@ namespace suture::toolbox {
 
 using namespace syntax;
 
-bool ConditionFolder::is_pure(const Node& node) const {
+bool ConditionFolder::is_pure(const FlowNode& node) const {
   return !node.dead && node.has_no_statements() && node.clause_name.empty();
 }
 
 int ConditionFolder::destination(int to, const Context* context) const {
   for (int steps = 0; steps < 64 && to >= 0; ++steps) {
-    const Node& node = graph_.at(to);
+    const FlowNode& node = graph_.at(to);
     if (to == merge_ || node.end != End::kGoto || !is_pure(node) || node.is_header || node.context != context)
       break;
     to = node.yes.to;
@@ -25,12 +25,12 @@ int ConditionFolder::destination(int to, const Context* context) const {
 
 // Follows an edge to where it matters. At the merge, the value in the slot comes from the last edge on the way.
 ConditionFolder::Arrival ConditionFolder::arrive(int from, bool no_edge) const {
-  const Node& begin = graph_.at(from);
+  const FlowNode& begin = graph_.at(from);
   const Edge* edge = no_edge ? &begin.no : &begin.yes;
   Arrival result;
   for (int steps = 0; steps < 64; ++steps) {
     if (edge->to == merge_ || edge->to < 0) break;
-    const Node& node = graph_.at(edge->to);
+    const FlowNode& node = graph_.at(edge->to);
     if (node.end != End::kGoto || !is_pure(node) || node.is_header || node.context != begin.context) break;
     if (node.in.size() > 1) result.single = false;
     edge = &node.yes;
@@ -53,13 +53,13 @@ bool ConditionFolder::same_arrival(int a, bool a_no, int b, bool b_no) const {
 
 bool ConditionFolder::can_take_in(int branch, int other) const {
   if (other < 0 || other == branch) return false;
-  const Node &a = graph_.at(branch), &b = graph_.at(other);
+  const FlowNode &a = graph_.at(branch), &b = graph_.at(other);
   return b.end == End::kBranch && is_pure(b) && b.in.size() == 1 && !b.is_header && a.context == b.context &&
          (!allowed_ || allowed_(a, b));
 }
 
 void ConditionFolder::detach(int from, bool no_edge) {
-  Node& node = graph_.at(from);
+  FlowNode& node = graph_.at(from);
   Edge& edge = no_edge ? node.no : node.yes;
   const int to = edge.to;
   edge = {};
@@ -105,8 +105,19 @@ void ConditionFolder::replace(int node, Expression* test, int source, bool self_
   graph_.at(source).dead = true;
 }
 
+// After the edges of a branch have changed places: the same in the list of the node one leads to.
+void ConditionFolder::flip_ways_in(int node) {
+  const int yes = graph_.at(node).yes.to, no = graph_.at(node).no.to;
+  for (const int to : {yes, no}) {
+    if (to < 0) continue;
+    std::erase_if(graph_.at(to).in, [&](const auto& way) { return way.first == node; });
+  }
+  if (yes >= 0) graph_.at(yes).in.emplace_back(node, false);
+  if (no >= 0) graph_.at(no).in.emplace_back(node, true);
+}
+
 bool ConditionFolder::take_in_one(int node, bool no_side) {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   const int other = destination(no_side ? it.no.to : it.yes.to, it.context);
   if (other != (no_side ? it.no.to : it.yes.to)) return false;
   if (!can_take_in(node, other)) return false;
@@ -118,6 +129,16 @@ bool ConditionFolder::take_in_one(int node, bool no_side) {
     const Arrival shared = arrive(node, !no_side);
     const bool negated = other_no == no_side;
     if (negated && shared.node == merge_ && shared.itself) continue;
+    // `a and not b` rather than `not a or b` when the body is where b is false.
+    if (negated && merge_ < 0 && (other_no ? graph_.at(other).yes.falls : graph_.at(other).no.falls)) {
+      if (Expression* right = make_not(tree_, b)) {
+        Expression* both = no_side ? make_or(tree_, a, right) : make_and(tree_, a, right);
+        std::swap(graph_.at(other).yes, graph_.at(other).no);
+        flip_ways_in(other);
+        replace(node, both, other, false, false);
+        return true;
+      }
+    }
     Expression* left = negated ? make_not(tree_, a) : a;
     if (!left) continue;
     // yes side taken in: `a and b` when the shared place is b's no; `not a or b` when it is b's yes.
@@ -130,7 +151,7 @@ bool ConditionFolder::take_in_one(int node, bool no_side) {
 }
 
 bool ConditionFolder::take_in_both(int node) {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   const int b = it.yes.to, c = it.no.to;
   if (b == c || !can_take_in(node, b) || !can_take_in(node, c)) return false;
   if (!same_arrival(b, false, c, false) || !same_arrival(b, true, c, true)) return false;
@@ -148,7 +169,7 @@ bool ConditionFolder::both_arrive(int node) {
   const Arrival yes = arrive(node, false), no = arrive(node, true);
   if (merge_ < 0 || yes.node != merge_ || no.node != merge_ || !yes.single || !no.single) return false;
   if (!yes.value || !no.value || !yes.value->expr || !no.value->expr) return false;
-  Node& it = graph_.at(node);
+  FlowNode& it = graph_.at(node);
   Expression* test = it.test->expr;
   Expression* value = no.itself    ? make_and(tree_, test, yes.value->expr)
                       : yes.itself ? make_or(tree_, test, no.value->expr)
@@ -166,10 +187,10 @@ bool ConditionFolder::both_arrive(int node) {
 
 // The second comparison of `a < b < c` waits for the first one, which takes it in.
 bool ConditionFolder::continues_comparison(int node) const {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   const Compare* second = as<Compare>(it.test->expr);
   if (!second || it.in.size() != 1) return false;
-  const Node& before = graph_.at(it.in.front().first);
+  const FlowNode& before = graph_.at(it.in.front().first);
   const Compare* first = before.end == End::kBranch && is_pure(it) ? as<Compare>(before.test->expr) : nullptr;
   return first && first->comparators.back() == second->left;
 }
@@ -184,7 +205,7 @@ void ConditionFolder::fold_branch(int node) {
   }
 }
 
-void ConditionFolder::fold_branches(const std::function<bool(const Node&, const Node&)>& allowed) {
+void ConditionFolder::fold_branches(const std::function<bool(const FlowNode&, const FlowNode&)>& allowed) {
   allowed_ = allowed;
   std::vector<int> order;
   for (int i = 0; i < graph_.size(); ++i)

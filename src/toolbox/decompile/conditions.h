@@ -24,7 +24,7 @@ class ConditionFolder {
   // Takes in what decides together with this branch.
   void fold_branch(int node);
   // All branches, last ones first. `allowed` may refuse pairs: (branch, the branch it would take in).
-  void fold_branches(const std::function<bool(const Node&, const Node&)>& allowed = {});
+  void fold_branches(const std::function<bool(const FlowNode&, const FlowNode&)>& allowed = {});
   // Ways into `merge` that differ in one stack slot become one way with one value. False: they are no expression.
   bool fold_value(int merge, size_t slot);
 
@@ -40,7 +40,7 @@ class ConditionFolder {
     bool itself = false;  // the value is the test of the branch it comes from
     bool single = true;   // nothing else takes this way
   };
-  bool is_pure(const Node& node) const;
+  bool is_pure(const FlowNode& node) const;
   bool can_take_in(int branch, int other) const;
   Arrival arrive(int from, bool no_edge) const;
   bool same_arrival(int a, bool a_no, int b, bool b_no) const;
@@ -48,6 +48,7 @@ class ConditionFolder {
   bool step(int node);
   bool both_arrive(int node);
   bool take_in_one(int node, bool no_side);
+  void flip_ways_in(int node);
   bool take_in_both(int node);
   void replace(int node, syntax::Expression* test, int source, bool keep_self_yes, bool keep_self_no);
   Value* value_of(syntax::Expression* expr, int line_order);
@@ -55,7 +56,7 @@ class ConditionFolder {
   FlowGraph& graph_;
   syntax::SyntaxTree& tree_;
   std::deque<Value>& values_;
-  std::function<bool(const Node&, const Node&)> allowed_;
+  std::function<bool(const FlowNode&, const FlowNode&)> allowed_;
   int merge_ = -1;
   size_t slot_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "toolbox/decompile/blocks.h"
 #include "toolbox/decompile/comprehensions.h"
 #include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/match_patterns.h"
 #include "toolbox/decompile/regions.h"
 #include "toolbox/decompile/scope.h"
 #include "toolbox/decompile/structure_statements.h"
@@ -19,7 +20,10 @@ namespace {
 constexpr int kFutureAnnotations = 0x1000000;
 
 Scope nested_scope(const Scope& around, const CodeTree& code) {
-  return {.code = &code, .kind = kind_of_code(code, &around), .parent = &around, .depth = around.depth + 1};
+  Scope scope{
+      .code = &code, .kind = kind_of_code(code, &around), .parent = &around, .depth = around.depth + 1};
+  scope.class_name = scope.kind == CodeKind::kClass ? code.view.name : around.class_name;
+  return scope;
 }
 
 Status check_depth(const Scope& scope) {
@@ -43,8 +47,9 @@ Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
   SUTURE_TRY(regions, find_regions(flow.lifted));
   flow.regions = std::move(regions);
   SUTURE_TRY_VOID(fold_finally_bodies(flow.lifted, flow.regions));
+  const std::vector<MatchedCase> cases = find_match_cases(builder, scope, flow.lifted);
   SUTURE_TRY(blocks, find_blocks(flow.lifted, flow.regions));
-  SUTURE_TRY(code, Evaluator(builder, scope, flow.lifted, flow.regions, blocks).run());
+  SUTURE_TRY(code, Evaluator(builder, scope, flow.lifted, flow.regions, blocks, cases).run());
   flow.code = std::move(code);
   return flow;
 }
@@ -88,21 +93,37 @@ Expression* text_constant(Builder& builder, const std::string& text) {
   return builder.tree.make<syntax::Constant>(suture::Constant::str(text));
 }
 
+// What the compiler puts at the end of a class body, on every way there.
+void strip_class_end(Builder& builder, Statements& body) {
+  static const std::set<std::string> kLast = {"__static_attributes__", "__classcell__", "__classdictcell__"};
+  while (!body.empty() && as<Return>(body.back())) body.pop_back();
+  while (!body.empty() && assigned_name(body.back()) && kLast.contains(assigned_name(body.back())->id))
+    body.pop_back();
+  if (body.empty()) return;
+  if (Match* match = as<Match>(body.back())) {
+    for (MatchCase& it : match->cases) {
+      strip_class_end(builder, it.body);
+      if (it.body.empty()) it.body.push_back(builder.tree.make<Pass>());
+    }
+  }
+  If* branch = as<If>(body.back());
+  if (!branch) return;
+  strip_class_end(builder, branch->body);
+  strip_class_end(builder, branch->orelse);
+  if (branch->body.empty()) branch->body.push_back(builder.tree.make<Pass>());
+}
+
 // What the compiler puts around the statements of a class body.
 void strip_class_body(Builder& builder, Statements& body) {
   static const std::set<std::string> kFirst = {"__module__", "__qualname__", "__firstlineno__",
                                                "__type_params__"};
-  static const std::set<std::string> kLast = {"__static_attributes__", "__classcell__"};
   size_t first = 0;
   for (; first < body.size(); ++first) {
     const Name* name = assigned_name(body[first]);
     if (!name || !kFirst.contains(name->id)) break;
   }
   body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(first));
-  while (!body.empty() && as<Return>(body.back())) body.pop_back();
-  while (!body.empty() && assigned_name(body.back()) && kLast.contains(assigned_name(body.back())->id))
-    body.pop_back();
-  static_cast<void>(builder);
+  strip_class_end(builder, body);
 }
 
 // `__doc__ = 'text'` in front: the docstring of a module or class.
@@ -181,7 +202,7 @@ Expression* annotation_of(Builder& builder, const FunctionParts& parts, const st
   return nullptr;
 }
 
-Arguments arguments_of(Builder& builder, const FunctionParts& parts) {
+Arguments arguments_of(Builder& builder, const Scope& scope, const FunctionParts& parts) {
   const CodeView& view = parts.code->view;
   Arguments result;
   size_t next = 0;
@@ -189,6 +210,7 @@ Arguments arguments_of(Builder& builder, const FunctionParts& parts) {
     Arg made;
     if (next < view.local_names.size()) made.arg = view.local_names[next++];
     made.annotation = annotation_of(builder, parts, made.arg);
+    made.arg = unmangled(scope, made.arg);
     return made;
   };
   for (int i = 0; i < view.arg_count; ++i)
@@ -197,7 +219,7 @@ Arguments arguments_of(Builder& builder, const FunctionParts& parts) {
     result.kwonlyargs.push_back(arg());
     Expression* value = nullptr;
     for (const Keyword& known : parts.keyword_defaults)
-      if (known.arg == result.kwonlyargs.back().arg) value = known.value;
+      if (unmangled(scope, known.arg) == result.kwonlyargs.back().arg) value = known.value;
     result.kw_defaults.push_back(value);
   }
   if (view.flags & kCodeVarArgs) result.vararg = arg();
@@ -231,21 +253,45 @@ CodeKind kind_of_code(const CodeTree& code, const Scope* parent) {
   return comprehension ? CodeKind::kComprehension : CodeKind::kFunction;
 }
 
+// A name with two underscores in a class C is _C__name in its bytecode.
+std::string unmangled(const Scope& scope, const std::string& name) {
+  const size_t first = scope.class_name.find_first_not_of('_');
+  if (first == std::string::npos || !name.starts_with('_') || name.ends_with("__")) return name;
+  const std::string prefix = "_" + scope.class_name.substr(first);
+  const std::string_view rest = std::string_view(name).substr(std::min(prefix.size(), name.size()));
+  const bool mangled =
+      name.starts_with(prefix) && rest.starts_with("__") && rest.find('.') == std::string_view::npos;
+  return mangled ? std::string(rest) : name;
+}
+
+Result<Generic> make_generic(Builder& builder, const Scope& around, const CodeTree& code,
+                             const std::vector<Expression*>& arguments) {
+  Scope scope = nested_scope(around, code);
+  const auto& names = code.view.local_names;
+  for (size_t i = 0; i < arguments.size() && i < names.size(); ++i) scope.arguments[names[i]] = arguments[i];
+  SUTURE_TRY(flow, evaluate_code(builder, scope));
+  const Value* made = flow.code.returned;
+  if (!made || (!made->function && !made->class_parts && !made->alias))
+    return Error::unsupported("decompile", fmt::format("{}: no definition is made", code.view.qualname));
+  return Generic{made->function, made->class_parts, made->alias};
+}
+
 Result<Statement*> make_function(Builder& builder, const Scope& around, const FunctionParts& parts,
                                  Expressions decorators) {
   const Scope scope = nested_scope(around, *parts.code);
-  const CodeView& view = parts.code->view;
+  [[maybe_unused]] const CodeView& view = parts.code->view;
+  const std::string name = unmangled(around, view.name);
   SUTURE_TRY(body, body_or_replacement(builder, scope));
   if (const std::string* docstring = parts.code->docstring())
     body.insert(body.begin(), builder.tree.make<Expr>(text_constant(builder, *docstring)));
   if (body.empty()) body.push_back(builder.tree.make<Pass>());
-  Arguments arguments = arguments_of(builder, parts);
+  Arguments arguments = arguments_of(builder, scope, parts);
   Expression* returns = annotation_of(builder, parts, "return");
   if (view.flags & (kCodeCoroutine | kCodeAsyncGenerator))
     return static_cast<Statement*>(builder.tree.make<AsyncFunctionDef>(
-        view.name, std::move(arguments), std::move(body), std::move(decorators), returns, parts.type_params));
+        name, std::move(arguments), std::move(body), std::move(decorators), returns, parts.type_params));
   return static_cast<Statement*>(builder.tree.make<FunctionDef>(
-      view.name, std::move(arguments), std::move(body), std::move(decorators), returns, parts.type_params));
+      name, std::move(arguments), std::move(body), std::move(decorators), returns, parts.type_params));
 }
 
 Result<Statement*> make_class(Builder& builder, const Scope& around, const ClassParts& parts,
@@ -264,7 +310,7 @@ Result<Expression*> make_lambda(Builder& builder, const Scope& around, const Fun
   if (!value)
     return Error::unsupported("decompile",
                               fmt::format("{}: a lambda that is no expression", parts.code->view.qualname));
-  return static_cast<Expression*>(builder.tree.make<Lambda>(arguments_of(builder, parts), value));
+  return static_cast<Expression*>(builder.tree.make<Lambda>(arguments_of(builder, scope, parts), value));
 }
 
 Result<Expression*> make_comprehension(Builder& builder, const Scope& around, const CodeTree& code,
@@ -287,7 +333,7 @@ Result<Expression*> make_comprehension(Builder& builder, const Scope& around, co
     return static_cast<Expression*>(
         builder.tree.make<GeneratorExp>(filling.element, std::move(filling.generators)));
   }
-  const Node& entry = graph.at(graph.entry);
+  const FlowNode& entry = graph.at(graph.entry);
   if (entry.end != End::kReturn || !entry.statements.empty()) return wrong();
   Expression* made = entry.test->expr;
   if (auto* list = as<ListComp>(made))

@@ -12,12 +12,13 @@ namespace suture::toolbox {
 using namespace syntax;
 
 Evaluator::Evaluator(Builder& builder, const Scope& scope, const LiftedCode& code, const Regions& regions,
-                     const Blocks& blocks)
+                     const Blocks& blocks, const std::vector<MatchedCase>& cases)
     : builder_(builder),
       scope_(scope),
       code_(code),
       regions_(regions),
       blocks_(blocks),
+      cases_(cases),
       graph_(result_.graph) {
   graph_.nodes.resize(blocks.all.size());
   last_of_.assign(blocks.all.size(), -1);
@@ -46,7 +47,7 @@ void Evaluator::run_block(int block) {
 
 // Sets node_ and stack_. A block that is the only way on from its predecessor continues that one's node.
 bool Evaluator::enter_block(int block) {
-  Node& node = graph_.at(block);
+  FlowNode& node = graph_.at(block);
   stack_.clear();
   if (block != 0) {
     if (node.in.empty()) return false;
@@ -69,7 +70,7 @@ bool Evaluator::enter_block(int block) {
 
 void Evaluator::begin_node(int index, int block) {
   node_ = index;
-  Node& node = graph_.at(index);
+  FlowNode& node = graph_.at(index);
   node.entry = stack_;
   node.place = blocks_.at(block).place;
   node.sequence = next_sequence_++;
@@ -77,7 +78,7 @@ void Evaluator::begin_node(int index, int block) {
   node.context = context_for(stack_, blocks_.at(block).region);
 }
 
-bool Evaluator::can_continue(int block, const Node& before) const {
+bool Evaluator::can_continue(int block, const FlowNode& before) const {
   const Block& it = blocks_.at(block);
   if (before.end != End::kGoto || before.element || it.entered_region >= 0) return false;
   const Op first = code_.at(it.instructions.front()).op;
@@ -105,7 +106,7 @@ void Evaluator::run_instructions(const Block& block) {
 void Evaluator::run_entry_block(int index) {
   const Block& block = blocks_.at(index);
   const Region& region = regions_.at(block.entered_region);
-  Node& node = graph_.at(node_);
+  FlowNode& node = graph_.at(node_);
   node.region = block.entered_region;
   if (region.depth > static_cast<int>(stack_.size()))
     return fail("a handler that needs more values than there are");
@@ -134,7 +135,7 @@ void Evaluator::run_entry_block(int index) {
 
 // Ends the node under way; both edges leave with the current stack, which the caller may change afterwards.
 void Evaluator::finish(End end, int yes, int no) {
-  Node& node = graph_.at(node_);
+  FlowNode& node = graph_.at(node_);
   node.end = end;
   node.yes = {yes, stack_, false};
   node.no = {no, stack_, false};
@@ -155,7 +156,7 @@ int Evaluator::split_node(const LiftedInstruction& at, int region) {
   finish(End::kGoto, fresh);
   ended_ = false;
   node_ = fresh;
-  Node& node = graph_.at(fresh);
+  FlowNode& node = graph_.at(fresh);
   node.entry = stack_;
   node.place = block_->instructions[position_];
   node.sequence = next_sequence_++;
@@ -238,6 +239,11 @@ Expression* Evaluator::as_expression(Value* value) {
     value->kind = ValueKind::kExpression;
     value->expr = *lambda;
   }
+  if (value->kind == ValueKind::kDefinition || value->kind == ValueKind::kTypeParameter) {
+    value->expr = name_expr("_");  // stands for it in a display
+    placeholders_[value->expr] = value;
+    return value->expr;
+  }
   if ((value->kind != ValueKind::kExpression && value->kind != ValueKind::kIterable &&
        value->kind != ValueKind::kCell) ||
       !value->expr) {
@@ -295,14 +301,16 @@ Expression* Evaluator::make_constant(suture::Constant constant) {
 
 std::string Evaluator::local_name(int index) {
   const auto& names = scope_.view().local_names;
-  if (index >= 0 && index < static_cast<int>(names.size())) return names[static_cast<size_t>(index)];
+  if (index >= 0 && index < static_cast<int>(names.size()))
+    return unmangled(scope_, names[static_cast<size_t>(index)]);
   fail("a local variable that does not exist");
   return "_";
 }
 
 std::string Evaluator::name(int index) {
   const auto& names = scope_.view().names;
-  if (index >= 0 && index < static_cast<int>(names.size())) return names[static_cast<size_t>(index)];
+  if (index >= 0 && index < static_cast<int>(names.size()))
+    return unmangled(scope_, names[static_cast<size_t>(index)]);
   fail("a name that does not exist");
   return "_";
 }

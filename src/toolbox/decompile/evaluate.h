@@ -15,6 +15,7 @@
 #include "toolbox/decompile/blocks.h"
 #include "toolbox/decompile/flow_graph.h"
 #include "toolbox/decompile/lift.h"
+#include "toolbox/decompile/match_patterns.h"
 #include "toolbox/decompile/regions.h"
 #include "toolbox/decompile/scope.h"
 
@@ -28,12 +29,13 @@ struct Evaluated {
   std::set<std::string> globals, nonlocals;              // to be declared
   std::set<std::string> loaded_globals;
   bool has_annotations = false;
+  Value* returned = nullptr;  // by the function that makes a generic definition
 };
 
 class Evaluator {
  public:
   Evaluator(Builder& builder, const Scope& scope, const LiftedCode& code, const Regions& regions,
-            const Blocks& blocks);
+            const Blocks& blocks, const std::vector<MatchedCase>& cases);
   Result<Evaluated> run();
 
  private:
@@ -48,7 +50,7 @@ class Evaluator {
   void connect(int from, bool no_edge);
   const Context* context_for(const Stack& stack, int region);
   const Context* intern(Context::Kind kind, int id, const Context* parent);
-  bool can_continue(int block, const Node& before) const;
+  bool can_continue(int block, const FlowNode& before) const;
   void fail(const std::string& what);
   bool failed() const { return !error_.empty(); }
 
@@ -85,9 +87,9 @@ class Evaluator {
   bool on_stack(const Value* value) const;
   bool at_base() const;
   size_t base() const;  // values of the statement under way lie at and above it
-  template <class Node, class... Fields>
-  Node* make(Fields&&... fields) {
-    return builder_.tree.make<Node>(std::forward<Fields>(fields)...);
+  template <class SyntaxNode, class... Fields>
+  SyntaxNode* make(Fields&&... fields) {
+    return builder_.tree.make<SyntaxNode>(std::forward<Fields>(fields)...);
   }
   const suture::Constant* constant_of(const syntax::Expression* expr) const;
   syntax::Expression* make_constant(suture::Constant constant);
@@ -109,6 +111,13 @@ class Evaluator {
   void build_class(const std::vector<Value*>& args, std::vector<syntax::Keyword> keywords);
   void make_function_value(int flags);
   void set_function_attribute(Value* function, int flag, Value* value);
+  syntax::TypeParams type_params_of(const syntax::Expression* expr);
+  void type_parameter(syntax::TypeParamKind kind, syntax::Expression* bound);
+  syntax::Expression* deferred(
+      syntax::Expression* function);  // what a function made for one expression returns
+  void type_alias();
+  void call_generic(Value* callee, const std::vector<Value*>& args);
+  bool execute_type_params(int number);
   void intrinsic_1(int number);
   void intrinsic_2(int number);
   std::optional<std::vector<syntax::Keyword>> named_pairs(const syntax::Expression* dict);
@@ -130,6 +139,8 @@ class Evaluator {
   bool is_implicit_return(const Value* value) const;
   bool inverted_jump(const LiftedInstruction& it) const;
   void branch(const LiftedInstruction& it);
+  void match_case(const MatchedCase& matched);
+  void note_store(Op op, int arg);  // for the declarations it needs
   void leave_handler();
 
   Builder& builder_;
@@ -137,6 +148,7 @@ class Evaluator {
   const LiftedCode& code_;
   const Regions& regions_;
   const Blocks& blocks_;
+  const std::vector<MatchedCase>& cases_;
   Evaluated result_;
   FlowGraph& graph_;
   std::map<std::tuple<Context::Kind, int, const Context*>, const Context*> contexts_;
@@ -148,7 +160,9 @@ class Evaluator {
   size_t position_ = 0;  // in block_->instructions
   const LiftedInstruction* current_ = nullptr;
   bool ended_ = false;  // the block's last instruction has set the node's end
+  std::map<const syntax::Expression*, Value*> placeholders_;    // of definitions inside displays
   std::vector<std::pair<Value*, syntax::Expression*>> stores_;  // of `a, b = x, y`
+  syntax::TypeParams type_params_;                              // of the class that this code makes
   std::vector<syntax::Expression**> dead_targets_;
   std::deque<syntax::Expression*> dead_store_targets_;
   int next_order_ = 0, next_sequence_ = 0;

@@ -58,6 +58,7 @@ void Evaluator::call_value(Value* callee, std::vector<Value*> args, std::vector<
   if (callee->kind == ValueKind::kBuildClass) return build_class(args, std::move(keywords));
   if (callee->kind == ValueKind::kFunction && callee->function) {
     const CodeKind kind = kind_of_code(*callee->function->code, &scope_);
+    if (kind == CodeKind::kTypeParameters) return call_generic(callee, args);
     if (kind == CodeKind::kComprehension && args.size() == 1 && keywords.empty()) {
       Result<Expression*> comprehension =
           make_comprehension(builder_, scope_, *callee->function->code, as_expression(args.front()));
@@ -129,8 +130,13 @@ void Evaluator::call_ex(bool has_keywords) {
   Value* callee = first->kind == ValueKind::kNull ? second : first;
   if (failed()) return;
   if (callee->kind == ValueKind::kBuildClass) {
-    // The first two arguments are the body and the name.
-    return fail("a class with starred bases");
+    std::vector<Value*> values;  // the body, the name and the bases
+    for (Expression* arg : args) {
+      const auto definition = placeholders_.find(arg);
+      values.push_back(definition == placeholders_.end() ? make_value(ValueKind::kExpression, arg)
+                                                         : definition->second);
+    }
+    return build_class(values, std::move(keywords));
   }
   push_expr(make<syntax::Call>(as_expression(callee), std::move(args), std::move(keywords)));
 }
@@ -143,8 +149,12 @@ void Evaluator::build_class(const std::vector<Value*>& args, std::vector<Keyword
   value->class_parts = std::make_shared<ClassParts>();
   value->class_parts->code = args[0]->function->code;
   value->class_parts->name = class_name->text;
-  for (size_t i = 2; i < args.size(); ++i) value->class_parts->bases.push_back(as_expression(args[i]));
+  for (size_t i = 2; i < args.size(); ++i) {
+    const Name* base = as<Name>(args[i]->expr);
+    if (!base || base->id != ".generic_base") value->class_parts->bases.push_back(as_expression(args[i]));
+  }
   value->class_parts->keywords = std::move(keywords);
+  value->class_parts->type_params = type_params_;
 }
 
 bool Evaluator::execute_definition(const LiftedInstruction& it) {
@@ -221,12 +231,9 @@ void Evaluator::intrinsic_1(int number) {
       execute_growth(to_tuple);
       return;
     }
-    default: fail(fmt::format("intrinsic function {} outside of type parameters", number));
+    default:
+      if (!execute_type_params(number)) fail(fmt::format("intrinsic function {} does not exist", number));
   }
-}
-
-void Evaluator::intrinsic_2(int number) {
-  fail(fmt::format("intrinsic function {} outside of type parameters", number));
 }
 
 }  // namespace suture::toolbox

@@ -16,7 +16,7 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
     case Op::ForIter:
     case Op::AsyncForIter: {
       Value* iterable = pop();
-      Node& node = graph_.at(node_);
+      FlowNode& node = graph_.at(node_);
       node.iter = as_expression(iterable);
       node.is_async = it.op == Op::AsyncForIter;
       node.line = it.line;
@@ -49,8 +49,13 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
     case Op::AsyncGenWrap: return true;
     case Op::Return: {
       Value* value = pop();
+      if (scope_.kind == CodeKind::kTypeParameters) {
+        result_.returned = value;
+        finish(End::kReturn, -1);
+        return true;
+      }
       as_expression(value);
-      Node& node = graph_.at(node_);
+      FlowNode& node = graph_.at(node_);
       node.line = it.line;
       node.implicit_return = is_implicit_return(value);
       finish(End::kReturn, -1);
@@ -64,6 +69,7 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
       return true;
     }
     case Op::Stop: finish(End::kStop, -1); return true;
+    case Op::MatchCase: match_case(cases_[static_cast<size_t>(it.arg)]); return true;
     default: return false;
   }
 }
@@ -83,6 +89,24 @@ bool Evaluator::is_implicit_return(const Value* value) const {
         load.same_position(code_.at(last_of_[static_cast<size_t>(from)])))
       return true;
   return false;
+}
+
+void Evaluator::match_case(const MatchedCase& matched) {
+  Value* subject = peek(1);
+  as_expression(subject);
+  if (!matched.copied) pop();
+  for (const auto& [op, arg] : matched.stores) note_store(op, arg);
+  finish(End::kCase, block_->first, block_->second);
+  graph_.at(node_).test = subject;
+  graph_.at(node_).pattern = matched.pattern;
+}
+
+void Evaluator::note_store(Op op, int arg) {
+  if (op == Op::StoreGlobal || op == Op::DeleteGlobal) result_.globals.insert(name(arg));
+  if (op != Op::StoreDeref && op != Op::DeleteDeref) return;
+  const auto& kinds = scope_.view().local_kinds;
+  if (arg >= 0 && arg < static_cast<int>(kinds.size()) && (kinds[static_cast<size_t>(arg)] & kLocalFree))
+    result_.nonlocals.insert(local_name(arg));
 }
 
 // A conditional jump backwards is spelled since 3.12 as the opposite jump around a jump that has no place of its own.
@@ -115,7 +139,7 @@ void Evaluator::branch(const LiftedInstruction& it) {
   }
   finish(End::kBranch, jumps_when_true ? block_->second : block_->first,
          jumps_when_true ? block_->first : block_->second);
-  Node& node = graph_.at(node_);
+  FlowNode& node = graph_.at(node_);
   node.test = decided;
   (jumps_when_true != inverted_jump(it) ? node.no : node.yes).falls = true;
   // The way of the jump keeps the value; the other one drops it.

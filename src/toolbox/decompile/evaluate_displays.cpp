@@ -130,7 +130,7 @@ void Evaluator::add_element(const LiftedInstruction& it) {
   Value*& slot = stack_[stack_.size() - static_cast<size_t>(it.arg)];
   if (!slot->display) return fail("an element is added to something other than a display");
   if (it.arg > 1) {
-    Node& node = graph_.at(node_);
+    FlowNode& node = graph_.at(node_);
     if (node.element) return fail("a comprehension with two elements");
     slot->filled = true;
     node.filled = slot;

@@ -19,7 +19,13 @@ bool Evaluator::execute_load(const LiftedInstruction& it) {
       return true;
     }
     case Op::LoadFast:
-    case Op::LoadDeref: push_expr(name_expr(local_name(it.arg))); return true;
+    case Op::LoadDeref: {
+      const std::string id = local_name(it.arg);
+      const auto argument = scope_.arguments.find(id);
+      push_expr(argument == scope_.arguments.end() ? name_expr(id) : argument->second);
+      stack_.back()->display = argument != scope_.arguments.end();
+      return true;
+    }
     case Op::LoadClosure: push(ValueKind::kCell, name_expr(local_name(it.arg))); return true;
     case Op::LoadFastAndClear: push(ValueKind::kSaved); return true;
     case Op::LoadName: push_expr(name_expr(name(it.arg))); return true;

@@ -15,10 +15,14 @@ const Stack& stack_of(const FlowGraph& graph, const std::pair<int, bool>& edge) 
   return edge.second ? graph.at(edge.first).no.stack : graph.at(edge.first).yes.stack;
 }
 
+bool same_for_all(const Value* a, const Value* b) {
+  return a == b || (a->kind == ValueKind::kNothing && b->kind == ValueKind::kNothing);
+}
+
 }  // namespace
 
 bool Evaluator::merge_stacks(int block) {
-  Node& node = graph_.at(block);
+  FlowNode& node = graph_.at(block);
   if (node.in.size() == 1 && node.in.front().second && graph_.at(node.in.front().first).end == End::kFor) {
     const std::string problem =
         fold_filling_loop(builder_.tree, graph_, result_.values, node.in.front().first, block);
@@ -36,7 +40,8 @@ bool Evaluator::merge_stacks(int block) {
       return false;
     }
     for (size_t i = 0; i < other.size(); ++i)
-      if (other[i] != stack_[i] && std::find(different.begin(), different.end(), i) == different.end())
+      if (!same_for_all(other[i], stack_[i]) &&
+          std::find(different.begin(), different.end(), i) == different.end())
         different.push_back(i);
   }
   if (different.empty()) return true;

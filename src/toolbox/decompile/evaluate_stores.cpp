@@ -84,6 +84,11 @@ void Evaluator::assign(Value* value, Expression* target) {
   if (assign_special(value, target)) return;
   if (value->kind == ValueKind::kDefinition) return define(value, target);
   if (value->kind == ValueKind::kFunction) as_expression(value);
+  if (const Name* hidden = as<Name>(target);
+      hidden && hidden->id.starts_with(".")) {  // .type_params, .generic_base
+    if (hidden->id == ".type_params") type_params_ = type_params_of(value->expr);
+    return;
+  }
   if (value->kind == ValueKind::kCell) {  // __classcell__
     if (!as<Name>(target)) fail("a cell that is stored elsewhere than in a name");
     return;
@@ -110,6 +115,11 @@ void Evaluator::assign_part(Value* value, Expression* target) {
 bool Evaluator::assign_special(Value* value, Expression* target) {
   switch (value->kind) {
     case ValueKind::kItem: graph_.at(value->place).target = target; return true;
+    case ValueKind::kTypeParameter:
+    case ValueKind::kNothing: return true;  // names of the compiler
+    case ValueKind::kTypeAlias:
+      emit(make<syntax::TypeAlias>(target, value->alias->type_params, value->alias->value));
+      return true;
     case ValueKind::kEntered: graph_.withs[value->place].optional_vars = target; return true;
     case ValueKind::kException: {
       const Name* name = as<Name>(target);

@@ -35,14 +35,22 @@ class ExitMerger {
     return i > 0 && code_.at(i).op == Op::Return && code_.at(i - 1).op == Op::LoadConst &&
            code_.at(i - 1).next == i && code_.at(i).same_position(code_.at(i - 1));
   }
+  // exit(None, None, None) has the place of the with statement however control leaves it.
+  bool leaves_with(int i) const {
+    if (code_.at(i).op != Op::Call || code_.at(i).arg != 2) return false;
+    int constants = 0;
+    for (--i; i >= 0 && constants < 3 && (code_.at(i).op == Op::LoadConst || code_.at(i).op == Op::Nop); --i)
+      constants += code_.at(i).op == Op::LoadConst;
+    return constants == 3;
+  }
   static constexpr int kImplicitReturn = -2;
   static constexpr int kLongestCopy = 4;  // the compiler repeats no longer blocks
 
   void merge(int i) {
     const LiftedInstruction& it = code_.at(i);
-    const bool exits = it.op == Op::Return || it.op == Op::Raise;
+    const bool exits = it.op == Op::Return || it.op == Op::Raise || it.op == Op::Reraise;
     if (!exits && (it.next < 0 || it.target >= 0 || it.op == Op::Nop || it.op == Op::Jump)) return;
-    if (it.column < 0) return;
+    if (it.column < 0 || leaves_with(i)) return;
     int next = -1, length = 1;
     if (it.op == Op::Return && returns_implicitly(i)) return;
     if (it.op == Op::LoadConst && it.next == i + 1 && returns_implicitly(i + 1)) {

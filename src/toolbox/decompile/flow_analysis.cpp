@@ -11,7 +11,7 @@ FlowAnalysis::FlowAnalysis(const FlowGraph& graph) {
   find_exits(graph);
 }
 
-std::vector<int> FlowAnalysis::successors(const Node& node) {
+std::vector<int> FlowAnalysis::successors(const FlowNode& node) {
   std::vector<int> result;
   if (node.yes.to >= 0) result.push_back(node.yes.to);
   if (node.no.to >= 0 && node.no.to != node.yes.to) result.push_back(node.no.to);

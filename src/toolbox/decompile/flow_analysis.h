@@ -13,7 +13,7 @@ class FlowAnalysis {
  public:
   explicit FlowAnalysis(const FlowGraph& graph);
 
-  static std::vector<int> successors(const Node& node);
+  static std::vector<int> successors(const FlowNode& node);
   bool reached(int node) const { return number_[static_cast<size_t>(node)] >= 0; }
   bool dominates(int a, int b) const;
   const std::vector<int>& children(int node) const { return children_[static_cast<size_t>(node)]; }

@@ -24,7 +24,9 @@ enum class ValueKind : uint8_t {
   kBuildClass,  // __build_class__
   kFunction,    // under construction
   kDefinition,  // a function or class, perhaps decorated, on its way to its name
-  kPart,        // of an unpacked value
+  kTypeParameter,
+  kTypeAlias,
+  kPart,  // of an unpacked value
   kModule,
   kModuleItem,
   kSaved,      // a variable that an inlined comprehension hides
@@ -43,6 +45,7 @@ enum class ValueKind : uint8_t {
 struct Unpacking;
 struct FunctionParts;
 struct ClassParts;
+struct TypeAliasParts;
 
 struct Value {
   ValueKind kind = ValueKind::kExpression;
@@ -64,6 +67,8 @@ struct Value {
   bool has_from_list = false;
   std::shared_ptr<FunctionParts> function;
   std::shared_ptr<ClassParts> class_parts;
+  std::shared_ptr<TypeAliasParts> alias;
+  std::shared_ptr<syntax::TypeParam> type_parameter;
   syntax::Expressions decorators;
 };
 using Stack = std::vector<Value*>;
@@ -98,6 +103,7 @@ enum class End : uint8_t {
   kTry,       // body yes, handler no
   kWith,      // body yes; no: where a swallowed exception leads, or nowhere
   kTypeTest,  // an except clause: its body yes, the next clause no
+  kCase,      // a case of a match statement: its body yes, the next one no; test: the subject
   kReturn,    // test
   kRaise,     // the last statement raises
   kReraise,   // end of a handler
@@ -110,10 +116,7 @@ struct Edge {
   bool falls = false;  // of a branch: the way on without a jump, where the compiler puts the body of an `if`
 };
 
-// A namespace of its own, because the verifier's graphs have a Node, too, and two types of one name are one to the linker.
-inline namespace flow {
-
-struct Node {
+struct FlowNode {
   End end = End::kNone;
   syntax::Statements statements;
   Value* test = nullptr;
@@ -131,6 +134,7 @@ struct Node {
   syntax::Expression* iter = nullptr;
   syntax::Expression* target = nullptr;
   bool is_async = false;
+  syntax::Pattern* pattern = nullptr;  // kCase
   // the element a comprehension's body adds
   Value* filled = nullptr;
   syntax::Expression* element = nullptr;
@@ -148,14 +152,13 @@ struct WithParts {
 };
 
 struct FlowGraph {
-  std::deque<Node> nodes;
+  std::deque<FlowNode> nodes;
   std::map<int, WithParts> withs;  // by region
   int entry = 0;
 
-  Node& at(int node) { return nodes[static_cast<size_t>(node)]; }
-  const Node& at(int node) const { return nodes[static_cast<size_t>(node)]; }
+  FlowNode& at(int node) { return nodes[static_cast<size_t>(node)]; }
+  const FlowNode& at(int node) const { return nodes[static_cast<size_t>(node)]; }
   int size() const { return static_cast<int>(nodes.size()); }
 };
 
-}  // namespace flow
 }  // namespace suture::toolbox

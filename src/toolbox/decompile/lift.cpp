@@ -20,117 +20,10 @@ constexpr const char* kOpNames[] = {
 #include "toolbox/decompile/lifted_ops.def"
 };
 
-// Opcodes that become one instruction with the same argument. Those without effect for the reader become Nop.
 const std::unordered_map<std::string_view, Op>& plain_opcodes() {
   static const std::unordered_map<std::string_view, Op> table = {
-      {"NOP", Op::Nop},
-      {"RESUME", Op::Nop},
-      {"CACHE", Op::Nop},
-      {"PRECALL", Op::Nop},
-      {"MAKE_CELL", Op::Nop},
-      {"COPY_FREE_VARS", Op::Nop},
-      {"TO_BOOL", Op::Nop},
-      {"POP_TOP", Op::PopTop},
-      {"COPY", Op::Copy},
-      {"SWAP", Op::Swap},
-      {"PUSH_NULL", Op::PushNull},
-      {"LOAD_CONST", Op::LoadConst},
-      {"LOAD_FAST", Op::LoadFast},
-      {"LOAD_FAST_CHECK", Op::LoadFast},
-      {"LOAD_FAST_AND_CLEAR", Op::LoadFastAndClear},
-      {"LOAD_DEREF", Op::LoadDeref},
-      {"LOAD_CLASSDEREF", Op::LoadDeref},
-      {"LOAD_CLOSURE", Op::LoadClosure},
-      {"LOAD_NAME", Op::LoadName},
-      {"LOAD_LOCALS", Op::LoadLocals},
-      {"LOAD_FROM_DICT_OR_DEREF", Op::LoadFromDictOrDeref},
-      {"LOAD_FROM_DICT_OR_GLOBALS", Op::LoadFromDictOrGlobals},
-      {"STORE_FAST", Op::StoreFast},
-      {"STORE_DEREF", Op::StoreDeref},
-      {"STORE_GLOBAL", Op::StoreGlobal},
-      {"STORE_NAME", Op::StoreName},
-      {"DELETE_FAST", Op::DeleteFast},
-      {"DELETE_DEREF", Op::DeleteDeref},
-      {"DELETE_GLOBAL", Op::DeleteGlobal},
-      {"DELETE_NAME", Op::DeleteName},
-      {"STORE_ATTR", Op::StoreAttr},
-      {"DELETE_ATTR", Op::DeleteAttr},
-      {"BINARY_SUBSCR", Op::LoadItem},
-      {"STORE_SUBSCR", Op::StoreItem},
-      {"DELETE_SUBSCR", Op::DeleteItem},
-      {"BINARY_SLICE", Op::LoadSlice},
-      {"STORE_SLICE", Op::StoreSlice},
-      {"BUILD_SLICE", Op::BuildSlice},
-      {"UNARY_POSITIVE", Op::UnaryPositive},
-      {"UNARY_NEGATIVE", Op::UnaryNegative},
-      {"UNARY_NOT", Op::UnaryNot},
-      {"UNARY_INVERT", Op::UnaryInvert},
-      {"BINARY_OP", Op::Binary},
-      {"IS_OP", Op::Is},
-      {"CONTAINS_OP", Op::Contains},
-      {"BUILD_TUPLE", Op::BuildTuple},
-      {"BUILD_LIST", Op::BuildList},
-      {"BUILD_SET", Op::BuildSet},
-      {"BUILD_MAP", Op::BuildMap},
-      {"BUILD_CONST_KEY_MAP", Op::BuildConstKeyMap},
-      {"BUILD_STRING", Op::BuildString},
-      {"LIST_APPEND", Op::ListAppend},
-      {"SET_ADD", Op::SetAdd},
-      {"MAP_ADD", Op::MapAdd},
-      {"LIST_EXTEND", Op::ListExtend},
-      {"SET_UPDATE", Op::SetUpdate},
-      {"DICT_UPDATE", Op::DictUpdate},
-      {"DICT_MERGE", Op::DictMerge},
-      {"LIST_TO_TUPLE", Op::ListToTuple},
-      {"FORMAT_VALUE", Op::FormatValue},
-      {"CONVERT_VALUE", Op::ConvertValue},
-      {"FORMAT_SIMPLE", Op::FormatSimple},
-      {"FORMAT_WITH_SPEC", Op::FormatWithSpec},
-      {"CALL", Op::Call},
-      {"CALL_KW", Op::CallKw},
-      {"CALL_FUNCTION_EX", Op::CallEx},
-      {"MAKE_FUNCTION", Op::MakeFunction},
-      {"SET_FUNCTION_ATTRIBUTE", Op::SetFunctionAttribute},
-      {"LOAD_BUILD_CLASS", Op::LoadBuildClass},
-      {"LOAD_ASSERTION_ERROR", Op::LoadAssertionError},
-      {"SETUP_ANNOTATIONS", Op::SetupAnnotations},
-      {"CALL_INTRINSIC_1", Op::Intrinsic1},
-      {"CALL_INTRINSIC_2", Op::Intrinsic2},
-      {"IMPORT_NAME", Op::ImportName},
-      {"IMPORT_FROM", Op::ImportFrom},
-      {"IMPORT_STAR", Op::ImportStar},
-      {"PRINT_EXPR", Op::PrintExpr},
-      {"GET_ITER", Op::GetIter},
-      {"GET_AITER", Op::GetAiter},
-      {"FOR_ITER", Op::ForIter},
-      {"YIELD_VALUE", Op::Yield},
-      {"RETURN_VALUE", Op::Return},
-      {"RAISE_VARARGS", Op::Raise},
-      {"UNPACK_SEQUENCE", Op::UnpackSequence},
-      {"UNPACK_EX", Op::UnpackEx},
-      {"PUSH_EXC_INFO", Op::PushExcInfo},
-      {"POP_EXCEPT", Op::PopExcept},
-      {"CHECK_EXC_MATCH", Op::CheckExcMatch},
-      {"CHECK_EG_MATCH", Op::CheckEgMatch},
-      {"PREP_RERAISE_STAR", Op::PrepReraiseStar},
-      {"RERAISE", Op::Reraise},
-      {"BEFORE_WITH", Op::BeforeWith},
-      {"BEFORE_ASYNC_WITH", Op::BeforeAsyncWith},
-      {"WITH_EXCEPT_START", Op::WithExceptStart},
-      {"GET_LEN", Op::GetLen},
-      {"MATCH_MAPPING", Op::MatchMapping},
-      {"MATCH_SEQUENCE", Op::MatchSequence},
-      {"MATCH_KEYS", Op::MatchKeys},
-      {"MATCH_CLASS", Op::MatchClass},
-      {"GET_AWAITABLE", Op::GetAwaitable},
-      {"GET_YIELD_FROM_ITER", Op::GetYieldFromIter},
-      {"GET_ANEXT", Op::GetAnext},
-      {"SEND", Op::Send},
-      {"END_SEND", Op::EndSend},
-      {"END_FOR", Op::EndFor},
-      {"END_ASYNC_FOR", Op::EndAsyncFor},
-      {"CLEANUP_THROW", Op::CleanupThrow},
-      {"ASYNC_GEN_WRAP", Op::AsyncGenWrap},
+#define SUTURE_LIFTED_OPCODE(opcode, op) {#opcode, Op::op},
+#include "toolbox/decompile/lifted_opcodes.def"
   };
   return table;
 }
@@ -262,6 +155,22 @@ class Lifter {
         code_.at(i).handler_depth = region.depth;
         code_.at(i).handler_lasti = region.push_last_instruction;
       }
+    cover_inverted_jumps();
+  }
+
+  // The compiler of 3.13 forgets the handler of a conditional jump that it splits in two because it leads backwards. Such a jump
+  // raises nothing; it belongs where its test was computed.
+  void cover_inverted_jumps() {
+    for (int i = 1; i + 1 < code_.size(); ++i) {
+      LiftedInstruction& it = code_.at(i);
+      const bool split = it.op == Op::JumpIf && it.handler < 0 && code_.at(i + 1).op == Op::Jump &&
+                         code_.at(i + 1).handler < 0;
+      if (!split) continue;
+      const LiftedInstruction& before = code_.at(i - 1);
+      it.handler = before.handler;
+      it.handler_depth = before.handler_depth;
+      it.handler_lasti = before.handler_lasti;
+    }
   }
 
   // An exhausted FOR_ITER goes behind the END_FOR (and its POP_TOP, 3.13) that drops the iterator.

@@ -1,6 +1,8 @@
 // What the code objects of one tree share while they are structured, and what a nested one must know of those around it.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +20,9 @@ struct Scope {
   CodeKind kind = CodeKind::kModule;
   const Scope* parent = nullptr;
   int depth = 0;
+  // Of the function that makes a generic function: the arguments `.defaults` and `.kwdefaults`.
+  std::map<std::string, syntax::Expression*> arguments;
+  std::string class_name;  // the class whose private names are mangled here; empty: none
 
   const CodeView& view() const { return code->view; }
 };
@@ -48,6 +53,22 @@ struct ClassParts {
   std::vector<syntax::Keyword> keywords;
   syntax::TypeParams type_params;
 };
+struct TypeAliasParts {
+  std::string name;
+  syntax::TypeParams type_params;
+  syntax::Expression* value = nullptr;
+};
+// What the compiler's function `<generic parameters of NAME>` makes: a function, a class or a type alias with its parameters.
+struct Generic {
+  std::shared_ptr<FunctionParts> function;
+  std::shared_ptr<ClassParts> class_parts;
+  std::shared_ptr<TypeAliasParts> alias;
+};
+Result<Generic> make_generic(Builder& builder, const Scope& around, const CodeTree& code,
+                             const std::vector<syntax::Expression*>& arguments);
+// __name of a class, from the name the compiler has made of it.
+std::string unmangled(const Scope& scope, const std::string& name);
+
 Result<syntax::Statement*> make_function(Builder& builder, const Scope& around, const FunctionParts& parts,
                                          syntax::Expressions decorators);
 Result<syntax::Statement*> make_class(Builder& builder, const Scope& around, const ClassParts& parts,

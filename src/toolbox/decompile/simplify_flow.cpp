@@ -24,19 +24,20 @@ class Simplifier {
     pass_empty_nodes();
     merge_implicit_returns();
     merge_handler_ends();
-    folder_.fold_branches([this](const Node& a, const Node& b) { return decide_together(a, b); });
+    folder_.fold_branches([this](const FlowNode& a, const FlowNode& b) { return decide_together(a, b); });
     merge_loop_tests();
     pass_empty_nodes();
   }
 
  private:
   // Does nothing, and computes no value for what follows.
-  bool is_empty(const Node& node) const {
+  bool is_empty(const FlowNode& node) const {
     if (node.end != End::kGoto || !node.has_no_statements() || !node.clause_name.empty() || node.dead ||
         node.yes.to < 0)
       return false;
     return std::all_of(node.yes.stack.begin(), node.yes.stack.end(), [&](const Value* value) {
-      return std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
+      return value->kind == ValueKind::kNothing ||
+             std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
     });
   }
 
@@ -70,7 +71,7 @@ class Simplifier {
     }
     graph_.entry = past_empty(graph_.entry);
     for (int i = 0; i < graph_.size(); ++i) {
-      Node& node = graph_.at(i);
+      FlowNode& node = graph_.at(i);
       if (i != graph_.entry && is_empty(node) && past_empty(i) != i) unlink(i);
     }
   }
@@ -83,28 +84,33 @@ class Simplifier {
     }
   }
 
+  // The statements of a node go on to an end that has a node of its own.
+  void split_end(int node) {
+    const int fresh = graph_.size();
+    graph_.nodes.emplace_back();
+    FlowNode& from = graph_.at(node);
+    FlowNode& end = graph_.at(fresh);
+    end.end = from.end;
+    end.test = from.test;
+    end.context = from.context;
+    end.place = from.place;
+    end.line = from.line;
+    end.implicit_return = from.implicit_return;
+    end.sequence = from.sequence;
+    end.in = {{node, false}};
+    from.end = End::kGoto;
+    from.test = nullptr;
+    from.yes = {fresh, {}, false};
+    from.implicit_return = false;
+  }
+
   void merge_implicit_returns() {
     int kept = -1;
     for (int i = 0; i < graph_.size(); ++i) {
-      Node& node = graph_.at(i);
+      FlowNode& node = graph_.at(i);
       if (node.dead || node.end != End::kReturn || !node.implicit_return) continue;
-      if (!node.statements.empty()) {  // the statements go on to the end
-        const int fresh = graph_.size();
-        graph_.nodes.emplace_back();
-        Node& from = graph_.at(i);
-        Node& end = graph_.at(fresh);
-        end.end = End::kReturn;
-        end.test = from.test;
-        end.context = from.context;
-        end.place = from.place;
-        end.line = from.line;
-        end.implicit_return = true;
-        end.sequence = fresh;
-        from.end = End::kGoto;
-        from.test = nullptr;
-        from.yes = {fresh, {}, false};
-        from.implicit_return = false;
-        end.in = {{i, false}};
+      if (!node.statements.empty()) {
+        split_end(i);
       } else if (kept < 0) {
         kept = i;
       } else {
@@ -119,8 +125,10 @@ class Simplifier {
   void merge_handler_ends() {
     std::map<const Context*, int> kept;
     for (int i = 0; i < graph_.size(); ++i) {
-      const Node& node = graph_.at(i);
-      if (node.dead || node.end != End::kReraise || !node.statements.empty()) continue;
+      if (graph_.at(i).dead || graph_.at(i).end != End::kReraise) continue;
+      if (!graph_.at(i).statements.empty()) split_end(i);
+      const FlowNode& node = graph_.at(i);
+      if (!node.statements.empty()) continue;
       const auto [known, fresh] = kept.try_emplace(node.context, i);
       if (fresh || graph_.entry == i) continue;
       const auto in = node.in;
@@ -130,11 +138,11 @@ class Simplifier {
   }
 
   // Another branch with the same test that leads to the same place: the other copy of a loop's test.
-  const Node* copy_of(const Node& node) const {
+  const FlowNode* copy_of(const FlowNode& node) const {
     for (const int to : {node.yes.to, node.no.to}) {
       if (to < 0 || graph_.at(to).in.size() < 2) continue;
       for (const auto& [from, no_edge] : graph_.at(to).in) {
-        const Node& other = graph_.at(from);
+        const FlowNode& other = graph_.at(from);
         if (&other != &node && other.end == End::kBranch &&
             same_expression(other.test->expr, node.test->expr))
           return &other;
@@ -144,12 +152,12 @@ class Simplifier {
   }
 
   // Would the source have both in one test? The test of a loop belongs to the loop, and its copy has the same parts.
-  bool decide_together(const Node& a, const Node& b) const {
+  bool decide_together(const FlowNode& a, const FlowNode& b) const {
     if (b.line > 0 && a.line > 0 && b.line < a.line) return false;
-    const Node* copy = copy_of(b);
+    const FlowNode* copy = copy_of(b);
     if (!copy) return true;
     if (copy->in.size() != 1) return false;
-    const Node& before = graph_.at(copy->in.front().first);
+    const FlowNode& before = graph_.at(copy->in.front().first);
     return before.end == End::kBranch && same_expression(before.test->expr, a.test->expr);
   }
 
@@ -169,10 +177,10 @@ class Simplifier {
 
   // The branch before the loop that this one at its end repeats.
   int first_test(int latch, bool no_edge, int head) const {
-    const Node& last = graph_.at(latch);
+    const FlowNode& last = graph_.at(latch);
     if (graph_.at(head).sequence > last.sequence) return -1;
     for (const auto& [from, from_no] : graph_.at(head).in) {
-      const Node& first = graph_.at(from);
+      const FlowNode& first = graph_.at(from);
       if (from == latch || from_no != no_edge || first.end != End::kBranch || first.sequence >= last.sequence)
         continue;
       const int a = (no_edge ? first.yes : first.no).to, b = (no_edge ? last.yes : last.no).to;
@@ -185,7 +193,7 @@ class Simplifier {
 
   bool same_place(int a, int b) const {
     if (a == b) return true;
-    const Node &x = graph_.at(a), &y = graph_.at(b);
+    const FlowNode &x = graph_.at(a), &y = graph_.at(b);
     return x.end == End::kReturn && y.end == End::kReturn && x.statements.empty() && y.statements.empty() &&
            same_expression(x.test->expr, y.test->expr);
   }
@@ -196,8 +204,8 @@ class Simplifier {
     if (!graph_.at(first).statements.empty() || !graph_.at(first).clause_name.empty()) {
       test = graph_.size();
       graph_.nodes.emplace_back();
-      Node& from = graph_.at(first);
-      Node& to = graph_.at(test);
+      FlowNode& from = graph_.at(first);
+      FlowNode& to = graph_.at(test);
       to.end = from.end;
       to.test = from.test;
       to.yes = from.yes;
@@ -216,7 +224,7 @@ class Simplifier {
       to.in = {{first, false}};
     }
     unlink(latch);
-    Node& last = graph_.at(latch);
+    FlowNode& last = graph_.at(latch);
     last.dead = false;
     last.end = End::kGoto;
     last.test = nullptr;

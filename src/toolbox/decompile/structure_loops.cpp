@@ -8,14 +8,14 @@ namespace suture::toolbox {
 
 using namespace syntax;
 
-const Context* Structurer::inner(const Node& node, Context::Kind kind, int id) const {
+const Context* Structurer::inner(const FlowNode& node, Context::Kind kind, int id) const {
   for (const Context& context : code_.contexts)
     if (context.kind == kind && context.id == id && context.parent == node.context) return &context;
   return nullptr;
 }
 
 void Structurer::emit_for(int node, const Frame& frame, Statements& out, int& next) {
-  Node& it = graph_.at(node);
+  FlowNode& it = graph_.at(node);
   if (!it.context->inside(frame.context))
     return fail(node, "a loop outside of the statement that leads to it");
   if (!it.target) return fail(node, "a loop without a target");
@@ -113,7 +113,7 @@ int Structurer::follow_of_while(int header, bool tested, int exhausted, const Fr
 }
 
 void Structurer::emit_while(int node, const Frame& frame, Statements& out, int& next) {
-  Node& it = graph_.at(node);
+  FlowNode& it = graph_.at(node);
   if (!it.context->inside(frame.context))
     return fail(node, "a loop outside of the statement that leads to it");
   if (repeated_ > 400) return fail(node, "too much code would have to be repeated");

@@ -29,7 +29,7 @@ int Structurer::pick_exit(const Context* context, const Frame& frame) const {
 }
 
 bool Structurer::is_handler_end(int node) const {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   return !it.dead && it.end == End::kReraise && it.statements.empty() && flow_.reached(node);
 }
 
@@ -42,7 +42,7 @@ void Structurer::emit_try(int node, const Frame& frame, Statements& out, int& ne
 }
 
 void Structurer::emit_finally(int node, const Frame& frame, Statements& out, int& next) {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   const Context* region = inner(it, Context::Kind::kRegion, it.region);
   const Context* handler = inner(it, Context::Kind::kHandler, it.region);
   if (!handler) return fail(node, "a try statement without its handler");
@@ -69,7 +69,7 @@ void Structurer::emit_finally(int node, const Frame& frame, Statements& out, int
 }
 
 void Structurer::emit_except(int node, const Frame& frame, Statements& out, int& next) {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   const Context* region = inner(it, Context::Kind::kRegion, it.region);
   const Context* handler = inner(it, Context::Kind::kHandler, it.region);
   if (!handler) return fail(node, "a try statement without its handler");
@@ -99,7 +99,7 @@ void Structurer::emit_except(int node, const Frame& frame, Statements& out, int&
 std::vector<ExceptHandler> Structurer::emit_handlers(int handler, const Frame& frame) {
   std::vector<ExceptHandler> result;
   for (int at = handler; at >= 0 && !failed();) {
-    const Node& it = graph_.at(at);
+    const FlowNode& it = graph_.at(at);
     if (it.end == End::kReraise && it.statements.empty()) break;
     ExceptHandler clause;
     if (it.end == End::kTypeTest) {
@@ -122,7 +122,7 @@ std::vector<ExceptHandler> Structurer::emit_handlers(int handler, const Frame& f
 }
 
 void Structurer::emit_with(int node, const Frame& frame, Statements& out, int& next) {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   const Context* region = inner(it, Context::Kind::kRegion, it.region);
   Frame inside = frame;
   if (region) inside.context = region;

@@ -57,7 +57,7 @@ bool Structurer::is_short_return(int node) const {
 // A return whose value was computed where control comes from, or is a constant, may stand there.
 bool Structurer::can_return_early(int node) const {
   if (!is_short_return(node)) return false;
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   return is_constant(it.test->expr) || std::find(it.entry.begin(), it.entry.end(), it.test) != it.entry.end();
 }
 
@@ -105,7 +105,7 @@ bool Structurer::emit_from_header(int header, const Frame& frame, Statements& ou
 }
 
 bool Structurer::emit_node(int node, const Frame& frame, Statements& out, int& next) {
-  Node& it = graph_.at(node);
+  FlowNode& it = graph_.at(node);
   next = -1;
   if (!it.context->inside(frame.context)) {
     if (can_return_early(node))
@@ -135,6 +135,7 @@ bool Structurer::emit_node(int node, const Frame& frame, Statements& out, int& n
     case End::kBranch: return emit_branch(node, frame, out, next);
     case End::kTry: emit_try(node, frame, out, next); return false;
     case End::kWith: emit_with(node, frame, out, next); return false;
+    case End::kCase: emit_match(node, frame, out, next); return false;
     default: fail(node, "a statement of unknown kind"); return false;
   }
 }
@@ -151,7 +152,7 @@ int Structurer::pick_merge(int node, const Frame& frame) const {
 }
 
 const syntax::Raise* Structurer::assertion(int node) const {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   if (it.end != End::kRaise || it.statements.empty()) return nullptr;
   const auto* raise = as<syntax::Raise>(it.statements.back());
   if (!raise || raise->cause) return nullptr;
@@ -162,7 +163,7 @@ const syntax::Raise* Structurer::assertion(int node) const {
 }
 
 bool Structurer::emit_assert(int node, Statements& out, int& next) {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   for (const bool raises_when_true : {false, true}) {
     const int raising = raises_when_true ? it.yes.to : it.no.to;
     const syntax::Raise* raise = assertion(raising);
@@ -178,7 +179,7 @@ bool Structurer::emit_assert(int node, Statements& out, int& next) {
 }
 
 bool Structurer::emit_branch(int node, const Frame& frame, Statements& out, int& next) {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   if (emit_assert(node, out, next)) return false;
   const int merge = pick_merge(node, frame);
   Frame inside = frame;

@@ -49,9 +49,12 @@ class Structurer {
   void emit_finally(int node, const Frame& frame, Statements& out, int& next);
   std::vector<syntax::ExceptHandler> emit_handlers(int handler, const Frame& frame);
   void emit_with(int node, const Frame& frame, Statements& out, int& next);
+  void emit_match(int node, const Frame& frame, Statements& out, int& next);
+  bool is_next_case(int node, const Value* subject) const;
+  syntax::Expression* guard_of(int node, int& body, int& otherwise);
   int pick_exit(const Context* context, const Frame& frame) const;
 
-  const Context* inner(const Node& node, Context::Kind kind, int id) const;
+  const Context* inner(const FlowNode& node, Context::Kind kind, int id) const;
   bool is_handler_end(int node) const;
   bool is_short_return(int node) const;
   bool can_return_early(int node) const;
@@ -62,9 +65,9 @@ class Structurer {
   void fail(int node, const std::string& what);
   bool failed() const { return !error_.empty(); }
   void fill(Statements& body);  // an empty one gets `pass`
-  template <class Node, class... Fields>
-  Node* make(Fields&&... fields) {
-    return builder_.tree.make<Node>(std::forward<Fields>(fields)...);
+  template <class SyntaxNode, class... Fields>
+  SyntaxNode* make(Fields&&... fields) {
+    return builder_.tree.make<SyntaxNode>(std::forward<Fields>(fields)...);
   }
 
   Builder& builder_;

@@ -172,6 +172,9 @@ std::string explanation_text(const Explanation& explanation) {
                   explanation.model().breaks.size(), explanation.op_count());
   for (const InternalErrorModel& error : explanation.model().internal_errors)
     out += fmt::format("Internal Error: {} in {}: {}\n", error.step, error.function, error.message);
+  for (const InjectedFaultModel& fault : explanation.model().injected_faults)
+    out += fmt::format("Injected Fault: {} ({}) on op '{}' at {}:{}: wrong on purpose\n", fault.kind,
+                       fault.stage, fault.op, fault.file, fault.line);
   write_breaks(out, explanation);
   write_skips(out, explanation);
   write_calls_during_compile(out, explanation);

@@ -47,6 +47,14 @@ Text cache_trouble(const EventRecord& event, RenderContext& context) {
   return message;
 }
 
+Text fault_injected(const EventRecord& event, RenderContext&) {
+  return fmt::format(
+      "inject_fault is on: {} ({}) on op '{}' of graph {}, {}:{}. Results of this program are wrong on "
+      "purpose.",
+      event.str("kind"), event.str("stage"), event.str("op"), event.str("graph"), event.str("file"),
+      event.integer("line"));
+}
+
 Text profile_trouble(const EventRecord& event, RenderContext&) {
   return fmt::format("Profilers are not told the names of kernels: {}", event.str("message"));
 }
@@ -119,6 +127,7 @@ const std::vector<ComponentMessage>& component_messages() {
       {EventId::kRecompileLimit, "runtime", Level::kWarning, limit_reached},
       {EventId::kInternalError, "capture", Level::kError, internal_error},
       {EventId::kCacheTrouble, "cache", Level::kWarning, cache_trouble},
+      {EventId::kFaultInjected, "passes", Level::kWarning, fault_injected},
       {EventId::kProfileTrouble, "toolchain", Level::kWarning, profile_trouble},
       {EventId::kFrameStart, "capture", Level::kInfo, frame_start},
       {EventId::kFrameDone, "capture", Level::kInfo, frame_done},

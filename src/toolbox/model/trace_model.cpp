@@ -237,6 +237,23 @@ void TraceModel::add_hint(const EventRecord& event) {
           event.integer("line"), event.integer("bytes"), event.number("cost_ms")};
 }
 
+void TraceModel::add_injected_fault(const EventRecord& event) {
+  auto& fault = find_or_add(injected_faults, [&](const InjectedFaultModel& f) {
+    return f.kind == event.str("kind") && f.node == event.str("node") && f.graph == event.str("graph");
+  });
+  const FrameModel* frame = find_frame(event.compile.frame);
+  fault = {event.str("stage"),
+           event.str("kind"),
+           event.str("what"),
+           event.str("op"),
+           event.str("node"),
+           event.str("graph"),
+           frame ? frame->function : "",
+           event.str("file"),
+           event.integer("line"),
+           fault.count + 1};
+}
+
 void TraceModel::add_calls_during_compile(const EventRecord& event) {
   const std::string function = event.str("function"), file = event.str("file"), reason = event.str("reason");
   auto& calls = find_or_add(during_compile, [&](const DuringCompileModel& c) {
@@ -253,6 +270,7 @@ void TraceModel::add_calls_during_compile(const EventRecord& event) {
 void TraceModel::add(const EventRecord& event) {
   if (event.is(EventId::kCallsDuringCompile)) return add_calls_during_compile(event);
   if (event.is(EventId::kPerfHint)) return add_hint(event);
+  if (event.is(EventId::kFaultInjected)) return add_injected_fault(event);
   if (event.is(EventId::kGraphBreak)) return add_break(event);
   if (event.is(EventId::kFrameSkipped)) return add_skip(event);
   add_compile_part(event);

@@ -159,6 +159,11 @@ struct HintModel {  // perf_hint: one per place and sentence, with what the newe
   double cost_ms = 0;  // per call; 0 not measured
 };
 
+struct InjectedFaultModel {  // fault_injected: one per kind and node
+  std::string stage, kind, what, op, node, graph, function, file;
+  int64_t line = 0, count = 0;
+};
+
 struct NoteModel {  // cache_trouble
   std::string path, message;
 };
@@ -179,6 +184,7 @@ class TraceModel {
   std::vector<LimitModel> limits;
   std::vector<InternalErrorModel> internal_errors;
   std::vector<ReplayModel> replays;
+  std::vector<InjectedFaultModel> injected_faults;
   std::vector<DuringCompileModel> during_compile;
   std::vector<SymbolModel> symbols;
   std::vector<HintModel> hints;
@@ -195,6 +201,7 @@ class TraceModel {
   void add_compile_part(const EventRecord& event);
   void add_trouble(const EventRecord& event);
   void add_hint(const EventRecord& event);
+  void add_injected_fault(const EventRecord& event);
   void add_calls_during_compile(const EventRecord& event);
 
   Names names_;

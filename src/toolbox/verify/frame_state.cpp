@@ -42,7 +42,7 @@ class Meeting {
 
 void FrameState::normalize() {
   std::unordered_map<int, int> renumbered;
-  for (auto* holders : {&first_stack, &second_stack, &synthetic, &locals}) {
+  for (auto* holders : {&first_stack, &second_stack, &synthetic, &locals, &handled}) {
     for (AbstractValue& value : *holders) {
       if (is_numbered(value))
         value.id = renumbered.try_emplace(value.id, static_cast<int>(renumbered.size())).first->second;
@@ -60,6 +60,7 @@ FrameState common_state(const FrameState& a, const FrameState& b) {
   out.second_stack = meeting.of(a.second_stack, b.second_stack);
   out.synthetic = meeting.of(a.synthetic, b.synthetic);
   out.locals = meeting.of(a.locals, b.locals);
+  if (a.handled.size() == b.handled.size()) out.handled = meeting.of(a.handled, b.handled);
   out.next_id = meeting.count();
   out.normalize();
   return out;

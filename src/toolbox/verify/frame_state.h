@@ -1,6 +1,7 @@
 // The abstract state of two frames that are walked together (see path_equivalence.h).
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace suture::toolbox {
@@ -24,6 +25,9 @@ struct FrameState {
   std::vector<AbstractValue> first_stack, second_stack;
   std::vector<AbstractValue> synthetic;  // per synthetic local of the second
   std::vector<AbstractValue> locals;     // per shared local; unbound: perhaps
+  // Exceptions being handled, innermost last: both frames push and pop them together. Where ways join that handle different
+  // numbers of them, nothing is known.
+  std::vector<AbstractValue> handled;
   int next_id = 0;
 
   AbstractValue fresh() { return {AbstractValue::Kind::kSome, next_id++}; }

@@ -58,6 +58,7 @@ class PathWalk {
   bool step_constants(const Node& node, std::vector<AbstractValue>& stack, int& next);
   void match(int a, int b, const FrameState& state);
   void match_handlers(int a, int b, const FrameState& state);
+  bool raises_again(const Node& x, const Node& y, const FrameState& state) const;
   void update_local(const Node& node, FrameState& state, const AbstractValue& stored);
 
   bool same_value(const AbstractValue& a, const AbstractValue& b);
@@ -280,8 +281,16 @@ void PathWalk::match_handlers(int a, int b, const FrameState& state) {
   visit(one.target, other.target, std::move(raised));
 }
 
+// RERAISE of the exception being handled, and `raise` without an exception.
+bool PathWalk::raises_again(const Node& x, const Node& y, const FrameState& state) const {
+  if (x.opcode != Opcode::RERAISE || y.opcode != Opcode::RAISE_VARARGS || y.number != 0) return false;
+  return !state.handled.empty() && state.handled.back().is(Kind::kSome) &&
+         state.first_stack.back() == state.handled.back();
+}
+
 void PathWalk::match(int a, int b, const FrameState& state) {
   const Node &x = first_.graph.node(a), &y = second_.graph.node(b);
+  if (raises_again(x, y, state)) return match_handlers(a, b, state);
   const PythonVersion version = first_.graph.tree->view.version;
   const NodeEffect one = node_effect(version, x), other = node_effect(version, y);
   Node y_with_number = y;
@@ -303,6 +312,8 @@ void PathWalk::match(int a, int b, const FrameState& state) {
     push_results(results, made, state.first_stack, one.pops, after.first_stack);
     push_results(jump ? other.results_on_jump : other.results, made, state.second_stack, other.pops,
                  after.second_stack);
+    if (x.opcode == Opcode::PUSH_EXC_INFO) after.handled.push_back(state.first_stack.back());
+    if (x.opcode == Opcode::POP_EXCEPT && !after.handled.empty()) after.handled.pop_back();
     update_local(x, after, state.first_stack.empty() ? AbstractValue{} : state.first_stack.back());
     visit(next, second_next, std::move(after));
   }

@@ -157,6 +157,15 @@ TEST(Subgraph, views_of_written_memory_stay_with_their_readers) {
   EXPECT_EQ(part->inputs[0].after_store, kNoNode);
 }
 
+TEST(Subgraph, a_store_alone_writes_into_an_input) {
+  const Graph graph = with_store();
+  const Result<Subgraph> part = subgraph(graph, {.keep = ids_of(graph, {"store"}), .outputs = {{}}});
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  EXPECT_EQ(part->graph.op_count(), 1u) << to_text(part->graph);
+  ASSERT_EQ(part->inputs.size(), 1u);
+  EXPECT_EQ(part->inputs[0].node, id_of(graph, "slice"));
+}
+
 TEST(Subgraph, what_a_lost_store_wrote_is_in_the_promoted_value) {
   const Graph graph = with_store();
   const Result<Subgraph> part = subgraph(graph, {.keep = ids_of(graph, {"cos"}), .outputs = {{}}});
@@ -220,6 +229,10 @@ TEST(Subgraph, edits_that_make_no_sense_are_refused_in_words) {
   EXPECT_EQ(subgraph(graph, later).error().message, "a value can be replaced by an earlier one only");
   EXPECT_EQ(subgraph(graph, {.keep = {{}}, .outputs = {{}}}).error().message,
             "nothing would be left to compute");
+  const Graph stores = with_store();
+  GraphEdit number{.keep = ids_of(stores, {"store"}), .outputs = {{}}};
+  number.constants[id_of(stores, "slice")] = {1.0, ValueClass::kPyFloat};
+  EXPECT_EQ(subgraph(stores, number).error().kind, ErrorKind::kUnsupported);
 }
 
 TEST(Subgraph, every_single_op_of_a_random_graph_runs_alone) {

@@ -232,7 +232,7 @@ TEST_F(CodeCaches, graphs_get_their_inputs_by_source_and_symbol_and_give_outputs
     const SourceId w = b.set.sources.add({.kind = SourceKind::kAttr, .parent = a, .name = "w"});
     const SymInt symbol = b.env.create_symbol("n", 3, INT64_MIN, INT64_MAX, false);
     b.set.bindings.push_back({0, n, SymbolBinding::What::kIntValue, -1});
-    b.entry->compiled_graph = make_compiled_graph(eval("lambda w, n, two: (w + n, [w], n * two)"), "g");
+    b.entry->compiled_graph = make_compiled_graph(eval("lambda w, n, two: (w + n, [w], n * two)"), "g", 3);
     b.entry->input_recipes = {b.source(w), b.add(Recipe::Kind::kSymInt), b.constant(eval("2"))};
     b.entry->recipes[1].sym = symbol * 100;
     const RecipeId size = b.add(Recipe::Kind::kSymInt);
@@ -271,7 +271,7 @@ TEST_F(CodeCaches, reset_during_a_call_keeps_the_running_entry_alive) {
   compile = [&](const FrameInput& input) -> Result<CompileOutcome> {
     EntryBuilder b;
     b.expect(PyRef::borrow(input.arguments[0]));
-    b.entry->compiled_graph = make_compiled_graph(eval("lambda: (reset(), (1, 2))[1]"), "g");
+    b.entry->compiled_graph = make_compiled_graph(eval("lambda: (reset(), (1, 2))[1]"), "g", 2);
     return b.finish(b.add(Recipe::Kind::kList, {b.output(1), b.output(0)}));
   };
   static CodeCache* reset_target;

@@ -262,15 +262,18 @@ TEST_F(CompiledGraphs, a_call_made_while_the_graph_runs_has_a_frame_of_its_own) 
 }
 
 TEST_F(CompiledGraphs, foreign_callables_are_called_with_the_inputs) {
-  PyRef graph_object = make_compiled_graph(testing::evaluate_python("lambda a, b: [a + b, a]"), "foreign");
+  PyRef graph_object = make_compiled_graph(testing::evaluate_python("lambda a, b: [a + b, a]"), "foreign", 2);
   PyDict_SetItemString(names.get(), "g", graph_object.get());
   EXPECT_EQ(value("g(1, 2)"), "(3, 1)");
   EXPECT_EQ(compiled_graph_output_count(graph_object.get()), -1);
-  PyRef bad = make_compiled_graph(testing::evaluate_python("lambda a: 7"), "bad");
+  PyRef bad = make_compiled_graph(testing::evaluate_python("lambda a: 7"), "bad", 1);
   PyDict_SetItemString(names.get(), "g", bad.get());
   EXPECT_EQ(
       error("g(1)"),
       "TypeError: the callable of graph bad returned int; it must return a tuple of the graph's outputs");
+  PyRef few = make_compiled_graph(testing::evaluate_python("lambda a: (a,)"), "few", 2);
+  PyDict_SetItemString(names.get(), "g", few.get());
+  EXPECT_EQ(error("g(1)"), "TypeError: the callable of graph few returned 1 outputs; the graph has 2");
 }
 
 TEST_F(CompiledGraphs, mistakes_of_ours_are_internal_errors_and_wrong_calls_type_errors) {

@@ -1,0 +1,217 @@
+#include "toolbox/decompile/match_patterns.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "toolbox/decompile/pattern_machine.h"
+
+namespace suture::toolbox {
+
+using namespace syntax;
+
+namespace {
+
+// Holes to patterns.
+class PatternMaker {
+ public:
+  explicit PatternMaker(SyntaxTree& tree) : tree_(tree) {}
+
+  Pattern* make(const Hole& hole, bool star = false) {
+    if (star) return tree_.make<MatchStar>(hole.name);
+    Pattern* pattern = inner(hole);
+    if (hole.name.empty() && pattern) return pattern;
+    return tree_.make<MatchAs>(pattern, hole.name);
+  }
+
+ private:
+  Pattern* inner(const Hole& hole) {
+    switch (hole.kind) {
+      case Hole::Kind::kValue: return tree_.make<MatchValue>(hole.value);
+      case Hole::Kind::kSingleton: return singleton(hole);
+      case Hole::Kind::kSequence: return sequence(hole);
+      case Hole::Kind::kMapping: return tree_.make<MatchMapping>(hole.keys, patterns(hole.parts), hole.rest);
+      case Hole::Kind::kClass: return class_pattern(hole);
+      case Hole::Kind::kOr: return tree_.make<MatchOr>(patterns(hole.parts));
+      default: return hole.name.empty() ? tree_.make<MatchAs>(nullptr, std::string()) : nullptr;
+    }
+  }
+
+  Pattern* singleton(const Hole& hole) {
+    const auto* constant = as<syntax::Constant>(hole.value);
+    if (!constant) return tree_.make<MatchValue>(hole.value);
+    return tree_.make<MatchSingleton>(constant->value);
+  }
+
+  Patterns patterns(const std::vector<Hole*>& holes) {
+    Patterns result;
+    for (const Hole* hole : holes) result.push_back(make(*hole));
+    return result;
+  }
+
+  Pattern* class_pattern(const Hole& hole) {
+    Patterns all = patterns(hole.parts);
+    const auto positional = static_cast<std::ptrdiff_t>(
+        std::min<size_t>(all.size(), static_cast<size_t>(std::max(hole.positional, 0))));
+    return tree_.make<MatchClass>(hole.value, Patterns(all.begin(), all.begin() + positional),
+                                  hole.attributes, Patterns(all.begin() + positional, all.end()));
+  }
+
+  Pattern* sequence(const Hole& hole) {
+    Patterns result;
+    if (!hole.parts.empty() || (hole.indexed.empty() && hole.size == 0 && !hole.at_least)) {
+      for (size_t i = 0; i < hole.parts.size(); ++i)
+        result.push_back(make(*hole.parts[i], static_cast<int>(i) == hole.star));
+      return tree_.make<MatchSequence>(std::move(result));
+    }
+    // Taken apart by index, or not at all: what nothing is done to is `_`, and a star stands between both ends.
+    const bool has_star = hole.at_least || hole.size < 0;
+    const int size = std::max(hole.size, 0);
+    int front = 0;
+    for (const auto& [index, part] : hole.indexed)
+      if (index >= 0) front = std::max(front, index + 1);
+    if (!has_star) front = size;
+    for (int i = 0; i < front; ++i) result.push_back(at(hole, i));
+    if (has_star) result.push_back(tree_.make<MatchStar>(std::string()));
+    for (int i = size - front; has_star && i > 0; --i) result.push_back(at(hole, -i));
+    return tree_.make<MatchSequence>(std::move(result));
+  }
+
+  Pattern* at(const Hole& hole, int index) {
+    const auto part = hole.indexed.find(index);
+    return part == hole.indexed.end() ? tree_.make<MatchAs>(nullptr, std::string()) : make(*part->second);
+  }
+
+  SyntaxTree& tree_;
+};
+
+class CaseFinder {
+ public:
+  CaseFinder(Builder& builder, const Scope& scope, LiftedCode& code)
+      : builder_(builder), scope_(scope), code_(code) {}
+
+  std::vector<MatchedCase> run() {
+    if (!worth_looking()) return {};
+    for (int at = 0; at < code_.size(); ++at)
+      if (begins_pattern(at) && !starts_.contains(at)) chain(at);
+    find_leading_captures();
+    return std::move(cases_);
+  }
+
+ private:
+  struct Found {
+    int start = -1, success = -1, failure = -1;
+    MatchedCase matched;
+  };
+
+  bool worth_looking() const {
+    return std::any_of(code_.instructions.begin(), code_.instructions.end(), [](const LiftedInstruction& it) {
+      return (it.op == Op::Copy && it.arg == 1) || it.op == Op::MatchSequence || it.op == Op::MatchMapping ||
+             it.op == Op::MatchClass;
+    });
+  }
+
+  // Where the code of a pattern may begin. A class pattern begins with the name of its class.
+  bool begins_pattern(int at) const {
+    const LiftedInstruction& it = code_.at(at);
+    if (it.op == Op::MatchSequence || it.op == Op::MatchMapping) return true;
+    if (it.op == Op::Copy && it.arg == 1) return true;
+    if (it.op != Op::LoadGlobal && it.op != Op::LoadName && it.op != Op::LoadFast && it.op != Op::LoadDeref)
+      return false;
+    int next = at;
+    do next = code_.at(next).next < 0 ? -1 : code_.skip_empty(code_.at(next).next);
+    while (next >= 0 && code_.at(next).op == Op::LoadAttr && !code_.at(next).flag);
+    if (next < 0 || code_.at(next).op != Op::LoadConst || code_.at(next).next < 0) return false;
+    return code_.at(code_.skip_empty(code_.at(next).next)).op == Op::MatchClass;
+  }
+
+  std::optional<Found> parse(int at, bool copied) {
+    PatternMachine machine(builder_, scope_, code_, holes_);
+    if (!machine.run(copied ? code_.at(at).next : at, -1) || machine.at() < 0) return std::nullopt;
+    Found found{.start = at, .success = machine.at()};
+    for (const PatternMachine::Failure& failure : machine.failures()) {
+      const int behind = PatternMachine::behind_pops(code_, failure);
+      if (behind < 0 || (found.failure >= 0 && found.failure != behind)) return std::nullopt;
+      found.failure = behind;
+    }
+    found.matched = {.pattern = PatternMaker(builder_.tree).make(*machine.root()),
+                     .copied = copied,
+                     .stores = machine.stores()};
+    return found;
+  }
+
+  // The cases of one statement: each one that leaves the subject is followed by another.
+  void chain(int at) {
+    std::vector<Found> found;
+    for (bool more = true; more;) {
+      if (at < 0 || starts_.contains(at)) return;
+      std::optional<Found> next = parse(at, false);
+      if (next && next->failure < 0 && found.empty()) next.reset();  // a plain store
+      if (!next && code_.at(at).op == Op::Copy) next = parse(at, true);
+      if (!next || (next->failure < 0 && found.empty())) return;
+      more = next->matched.copied;
+      if (more && next->failure < 0) next->failure = next_behind_guard(next->success);
+      at = next->failure;
+      found.push_back(std::move(*next));
+      if (found.size() > 10000) return;
+    }
+    for (Found& it : found) apply(it);
+  }
+
+  // `case name if guard`: the next case begins where the guard leads when it fails.
+  int next_behind_guard(int success) const {
+    int at = success;
+    for (int steps = 0; at >= 0 && steps < 200; ++steps) {
+      const LiftedInstruction& it = code_.at(at);
+      if (it.op == Op::JumpIf)
+        return code_.skip_empty(static_cast<JumpTest>(it.flag) == JumpTest::kTrue ? it.next : it.target);
+      at = it.next < 0 ? -1 : code_.skip_empty(it.next);
+    }
+    return -1;
+  }
+
+  void apply(Found& found) {
+    starts_.insert(found.start);
+    LiftedInstruction& it = code_.at(found.start);
+    it.op = Op::MatchCase;
+    it.arg = static_cast<int>(cases_.size());
+    it.next = found.success;
+    it.target = found.failure;
+    if (found.matched.pattern->kind == PatternKind::MatchAs && !as<MatchAs>(found.matched.pattern)->pattern)
+      it.target = -1;  // matches everything; its guard leads on
+    cases_.push_back(std::move(found.matched));
+  }
+
+  // COPY 1; STORE name; guard: a first case that binds everything shows by where its guard leads.
+  void find_leading_captures() {
+    if (cases_.empty()) return;
+    for (int at = code_.size() - 1; at >= 0; --at) {
+      const LiftedInstruction& it = code_.at(at);
+      if (it.op != Op::Copy || it.arg != 1 || it.next < 0) continue;
+      const int store = code_.skip_empty(it.next);
+      if (store < 0 || !is_store(code_.at(store).op)) continue;
+      const int next = next_behind_guard(store);
+      if (next < 0 || !starts_.contains(next)) continue;
+      if (std::optional<Found> found = parse(at, true)) apply(*found);
+    }
+  }
+
+  static bool is_store(Op op) {
+    return op == Op::StoreFast || op == Op::StoreName || op == Op::StoreGlobal || op == Op::StoreDeref;
+  }
+
+  Builder& builder_;
+  const Scope& scope_;
+  LiftedCode& code_;
+  std::deque<Hole> holes_;
+  std::vector<MatchedCase> cases_;
+  std::set<int> starts_;
+};
+
+}  // namespace
+
+std::vector<MatchedCase> find_match_cases(Builder& builder, const Scope& scope, LiftedCode& code) {
+  return CaseFinder(builder, scope, code).run();
+}
+
+}  // namespace suture::toolbox
