@@ -89,7 +89,7 @@ def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | N
     """
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(str, TIERS))}, not {tier!r}")
-    if isinstance(target, _core.JitCallable) and tier == 1 and check and python is None:
+    if _core.is_compiled(target) and tier == 1 and check and python is None:
         story = _of_compiled(target)
         if story is not None:
             return story

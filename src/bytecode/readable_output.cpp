@@ -33,6 +33,10 @@ class Rewriter {
     for (int i = 1; i + 3 < count(); ++i)
       if (loads(i, kReleaseArguments))
         for (int part = i - 1; part <= i + 3; ++part) to_[at(part)].clear();
+    for (int i = 0; i + 1 < count(); ++i)
+      if (is_idle_pair(i)) to_[at(i)].clear(), to_[at(i + 1)].clear();
+    for (int i = 0; i + 5 < count(); ++i)
+      if (calls_exit(i)) call_exit_plainly(i);
   }
 
   Function result(std::vector<int>& origin) const {
@@ -74,6 +78,42 @@ class Rewriter {
     made.opcode = opcode;
     made.arg = arg;
     return made;
+  }
+
+  bool is(int i, Opcode opcode) const { return old_.instructions[at(i)].opcode == opcode; }
+  int arg(int i) const { return old_.instructions[at(i)].arg; }
+  bool is_target(int i) const {
+    return std::ranges::any_of(old_.instructions,
+                               [i](const Instruction& each) { return each.target == i; }) ||
+           std::ranges::any_of(old_.exception_regions,
+                               [i](const ExceptionRegion& each) { return each.target == i; });
+  }
+
+  // x = x, or a variable that holds a value from one instruction to the next only.
+  bool is_idle_pair(int i) const {
+    if (arg(i) != arg(i + 1) || is_target(i + 1)) return false;
+    if (is(i, Opcode::LOAD_FAST) && is(i + 1, Opcode::STORE_FAST)) return true;
+    if (!is(i, Opcode::STORE_FAST) || !is(i + 1, Opcode::LOAD_FAST) || arg(i) < old_.code.parameter_count())
+      return false;
+    const auto uses = std::ranges::count_if(old_.instructions, [&](const Instruction& each) {
+      return each.arg == arg(i) && (each.opcode == Opcode::LOAD_FAST || each.opcode == Opcode::STORE_FAST);
+    });
+    return uses == 2;
+  }
+
+  // exit(None, None, None) at the end of a with statement, whose first argument stands where a method has its object.
+  bool calls_exit(int i) const {
+    const bool loads = is(i, Opcode::LOAD_FAST) && is(i + 1, Opcode::LOAD_CONST) &&
+                       is(i + 2, Opcode::LOAD_CONST) && is(i + 3, Opcode::LOAD_CONST) &&
+                       (i == 0 || !is(i - 1, Opcode::PUSH_NULL));
+    return loads && is(i + 4, Opcode::PRECALL) && arg(i + 4) == 2 && is(i + 5, Opcode::CALL) &&
+           arg(i + 5) == 2;
+  }
+
+  void call_exit_plainly(int i) {
+    to_[at(i)] = {like(i, Opcode::PUSH_NULL, 0), old_.instructions[at(i)]};
+    to_[at(i + 4)] = {like(i + 4, Opcode::PRECALL, 3)};
+    to_[at(i + 5)] = {like(i + 5, Opcode::CALL, 3)};
   }
 
   // Finds the BUILD_TUPLE that takes the marker. The code between them only pushes the callable and the arguments.
