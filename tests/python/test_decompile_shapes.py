@@ -52,7 +52,7 @@ def test_shapes_of_depth_three_are_verified(seed: int) -> None:
     functions = sample(3, 600, seed)
     verified, different = check(functions, tier=1)
     assert not different, different[0]
-    assert verified >= 0.99 * len(functions)
+    assert verified >= 0.98 * len(functions)
 
 
 def test_dispatch_loops_of_shapes_behave_the_same() -> None:

@@ -10,17 +10,17 @@ using namespace syntax;
 
 bool Structurer::is_next_case(int node, const Value* subject) const {
   if (node < 0) return false;
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   return it.end == End::kCase && it.statements.empty() && it.test == subject;
 }
 
 // The guard of a case: a test that leads to the next case when it fails. `body` becomes where it leads otherwise.
 Expression* Structurer::guard_of(int node, int& body, int& otherwise) {
-  const Node& it = graph_.at(node);
+  const FlowNode& it = graph_.at(node);
   const int first = it.yes.to;
   body = first;
   otherwise = it.no.to;
-  const Node& guard = graph_.at(first);
+  const FlowNode& guard = graph_.at(first);
   if (guard.end != End::kBranch || !guard.statements.empty() || flow_.forward_ways(first) != 1 ||
       flow_.is_loop(first) || guard.context != it.context)
     return nullptr;
