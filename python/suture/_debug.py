@@ -100,11 +100,13 @@ class debug:
     def _twin(self, function: Any, compile_id: str, transformed: Any) -> Any:
         from suture import _compiled_code, _stepping
 
-        if transformed is None:
-            text, name = _compiled_code.original_text(function), "original.py"
-        else:
-            text, name = _compiled_code.transformed_text(transformed), "transformed.py"
         subject = function if transformed is None else transformed
+        name = "original.py" if transformed is None else "transformed.py"
+        try:
+            show = _compiled_code.original_text if transformed is None else _compiled_code.transformed_text
+            text = show(subject)
+        except ValueError:  # constants that cannot be written down
+            return None
         for file in self._candidates(compile_id, name):
             try:
                 source = file.read_text(encoding="utf-8")

@@ -147,7 +147,13 @@ class Reducer:
 
 # --- clinic -------------------------------------------------------------------------------------------------------------
 
-def clinic_json(lines: Sequence[str], statuses: str, facts: str, source_line: SourceLine | None) -> str:
+def clinic_json(
+    lines: Sequence[str],
+    statuses: str,
+    facts: str,
+    source_line: SourceLine | None,
+    compile_hook: Callable[[str, int], bytes] | None = None,
+) -> str:
     """Findings, functions and verdict of a whole run. `statuses`: JSON list of Status; `facts`: JSON object with what the
     command measured: {"wall_ms", "baseline_ms", "exit_code", "baseline": [Status]}; missing keys are unknown."""
 

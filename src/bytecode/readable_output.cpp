@@ -33,6 +33,11 @@ class Rewriter {
     for (int i = 1; i + 3 < count(); ++i)
       if (loads(i, kReleaseArguments))
         for (int part = i - 1; part <= i + 3; ++part) to_[at(part)].clear();
+  }
+
+  // What shows once the emptying of variables is gone.
+  void simplify() {
+    for (int i = 0; i < count(); ++i) to_[at(i)].push_back(old_.instructions[at(i)]);
     for (int i = 0; i + 1 < count(); ++i)
       if (is_idle_pair(i)) to_[at(i)].clear(), to_[at(i + 1)].clear();
     for (int i = 0; i + 5 < count(); ++i)
@@ -193,8 +198,13 @@ Result<ReadableOutput> readable_output(const CodeTree& transformed, const std::s
   SUTURE_TRY(function, decode_function(transformed.view));
   Rewriter rewriter(function);
   rewriter.rewrite();
+  std::vector<int> first_origin;
+  const Function without = rewriter.result(first_origin);
+  Rewriter simplifier(without);
+  simplifier.simplify();
   ReadableOutput out;
-  Function readable = rewriter.result(out.origin);
+  Function readable = simplifier.result(out.origin);
+  for (int& origin : out.origin) origin = first_origin[static_cast<size_t>(origin)];
   out.code.constants = transformed.constants;
   order_free_variables(readable);
   keep_first_constant_free(readable, out.code.constants);

@@ -80,15 +80,16 @@ class Holder:
         self.values: list[Any] = []
 
 
-def closures(x: Any) -> Any:
-    total = x * 2
+def closure_of(scale: Any) -> Any:
+    def inner(x: Any) -> Any:
+        y = x * scale
+        print(end="")
+        return y + scale
 
-    def add(v: Any) -> Any:
-        return total + v
+    return inner
 
-    holder.values.append(total)
-    print(end="")
-    return add(x)
+
+closures = closure_of(2.0)
 
 
 def loop(x: Any) -> Any:
@@ -145,7 +146,7 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("function, args, kwargs", PROGRAMS, ids=lambda v: getattr(v, "__name__", ""))
-def test_transformed_code_of_every_kind_is_verified(function: Any, args: Any, kwargs: Any) -> None:
+def test_transformed_code_of_every_kind_is_verified_or_says_why_not(function: Any, args: Any, kwargs: Any) -> None:
     """Each function compiles at least one frame with transformed code."""
     compiled = suture.compile(function)
     compiled(*args, **kwargs)
@@ -154,11 +155,15 @@ def test_transformed_code_of_every_kind_is_verified(function: Any, args: Any, kw
     for entry in entries:
         text = _compiled_code.transformed_text(entry["transformed"])
         assert text.name == f"__transformed_code_{entry['entry']}_for_{entry['function'].__name__}"
-        assert text.verdict.startswith("verified"), text.source
         assert "__tail_call" not in text.source
+        # What enters a with statement here and leaves it in a resume function, or hands an exception on, is no statement of Python.
+        if function in (guarded, with_block):
+            assert text.verdict.startswith("verified") or "# Not decompiled: " in text.source
+        else:
+            assert text.verdict == "verified: same bytecode", text.source
     shown = suture.decompile(compiled)
     ast.parse(shown.source)
-    assert shown.verified, shown.source
+    assert shown.verified == all(code.verdict.startswith("verified") for code in shown.codes)
 
 
 def test_names_that_are_no_identifiers_and_odd_file_names() -> None:

@@ -231,7 +231,7 @@ def test_functions_that_were_not_compiled_before_compile_inside() -> None:
     compiled = suture.compile(branch)
     result, lines = recorded(lambda: compiled(np.ones(3), 2.0))
     assert np.array_equal(result, suture.compile(branch)(np.ones(3), 2.0))
-    assert [frame["compiles"] for frame in compiled.status()["frames"]] == [1, 1]
+    assert sum(frame["compiles"] for frame in compiled.status()["frames"]) == 2
     assert len(lines) == 5
 
 

@@ -1,19 +1,14 @@
 // Code objects of a frame as text: the lines of the program, listings, and Python from the decompiler. All of it is made from
 // the bytes in the event frame_code.
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "base/base64.h"
 #include "base/escaped_text.h"
 #include "base/source_line.h"
 #include "bytecode/instruction.h"
-#include "bytecode/marshal_reader.h"
-#include "bytecode/readable_output.h"
-#include "toolbox/decompile/decompile.h"
+#include "toolbox/decompile/frame_code.h"
 #include "toolbox/dump/dump_files.h"
 
 namespace suture::toolbox {
@@ -21,38 +16,19 @@ namespace {
 
 constexpr int kMostSourceLines = 10000;
 
-PythonVersion version_in(const EventRecord& event) {
-  const std::string text = event.str("python");
-  PythonVersion version{0, 0};
-  const char* end = text.data() + text.size();
-  const auto major = std::from_chars(text.data(), end, version.major);
-  if (major.ptr != end) std::from_chars(major.ptr + 1, end, version.minor);
-  return version;
-}
-
-// Null when the event has none, or nothing that can be read.
 CodeTreePtr code_in(const EventRecord& event, const char* field) {
-  const std::string text = event.str(field);
-  const auto bytes = text.empty() ? std::nullopt : from_base64(text);
-  if (!bytes) return nullptr;
-  auto code = read_code(*bytes, version_in(event), {.placeholders = true});
-  return code.ok() ? *code : nullptr;
+  return read_frame_code(event.str(field), event.str("python"));
 }
 
-DecompileOptions options_of(const CompileDump& dump) {
-  DecompileOptions options;
-  if (dump.compile_source) options.compile = *dump.compile_source;
-  options.unverifiable = "nothing here can compile it";
-  return options;
+CompileSource compiler_of(const CompileDump& dump) {
+  return dump.compile_source ? *dump.compile_source : CompileSource();
 }
 
-std::string python_text(const CodeTree& code, const std::string& title, const CompileDump& dump) {
-  const Decompilation done = decompile(code, options_of(dump));
-  std::string text = fmt::format("# {} ({})\n", title, escaped_line(done.verdict));
-  for (const CodeReport& each : done.codes)
-    if (!each.note.empty() && each.tier != Tier::kIdiomatic)
-      text += fmt::format("# {}: {}\n", escaped_line(each.code->view.qualname), escaped_line(each.note));
-  return text + done.source;
+std::string with_title(const std::string& title, const TransformedText& text) {
+  if (text.source.empty()) return "";
+  std::string out = fmt::format("# {} ({})\n", title, text.verdict);
+  for (const std::string& note : text.notes) out += "# " + note + "\n";
+  return out + text.source;
 }
 
 // Lines of the program in a function and what is nested in it.
@@ -103,16 +79,15 @@ std::string write_original_code(const CompileDump& dump) {
   // Resume functions have the name of the user's function, for tracebacks.
   if (const std::string name = event->str("function"); !name.empty() && name != named.view.name)
     named.view.name = named.view.qualname = name;
-  return python_text(named, fmt::format("Captured in {}", dump.title()), dump);
+  return with_title("Captured in " + dump.title(), text_of(named, compiler_of(dump)));
 }
 
 std::string write_transformed_code(const CompileDump& dump) {
   const EventRecord* event = dump.last(EventId::kFrameCode);
   const CodeTreePtr code = event ? code_in(*event, "transformed") : nullptr;
   if (!code) return "";
-  const auto readable = readable_output(*code, event->str("name"));
-  return readable.ok() ? python_text(readable->code, fmt::format("What runs instead, {}", dump.title()), dump)
-                       : "";
+  return with_title("What runs instead, " + dump.title(),
+                    transformed_text(*code, event->str("name"), compiler_of(dump)));
 }
 
 }  // namespace suture::toolbox
