@@ -112,7 +112,7 @@ def test_a_failure_of_the_second_call_keeps_two_calls():
 
 
 def test_failures_that_come_and_go():
-    case = chain(30, {9: "maximum"}, fault="op=maximum,kind=nondeterministic", calls=2)
+    case = chain(30, {9: "maximum"}, fault="op=maximum,kind=nondeterministic", calls=4)
     result = minimise(case)
     assert ops_of(result.case) == ["maximum"]
     assert result.signature.kind == "nondeterministic"

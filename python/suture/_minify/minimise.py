@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from suture._minify import simplify
 from suture._minify.case import Case, CaseError, signature_of_inputs
@@ -30,6 +30,9 @@ from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced,
 from suture._minify.recorded import RecordedValues
 from suture._minify.signature import Outcome, Signature, Verdict
 from suture._toolbox import Reducer
+
+if TYPE_CHECKING:
+    from suture._minify.predicate import TestOracle
 
 DEFAULT_BUDGET = 2000
 MAX_INPUT_BYTES = 1 << 30
@@ -155,6 +158,7 @@ def minimise(
     budget: int = DEFAULT_BUDGET,
     seconds: float | None = None,
     max_bytes: int = MAX_INPUT_BYTES,
+    oracle: TestOracle | None = None,
     servers: Servers | None = None,
 ) -> Result:
     """Reduces a failing case.
@@ -166,18 +170,19 @@ def minimise(
     limits      of one run (seconds, memory)
     budget      oracle calls; seconds: of the whole search
     max_bytes   largest inputs that are worked with
+    oracle      judges in place of the one that compares with the signature (predicate.py)
     servers     processes that stay for the next search
 
     NotReproduced when the case does not fail; MinifyError when inputs are too large, or the checkpoint cannot be written.
     KeyboardInterrupt while searching ends the search: the result then says that it is not complete.
     """
     search = _Search(case, workers, progress, budget, seconds)
-    with Oracle(case, signature, limits, workers=workers, servers=servers) as oracle:
-        search.start(oracle, Path(checkpoint) if checkpoint else None, max_bytes)
+    with oracle or Oracle(case, signature, limits, workers=workers, servers=servers) as judge:
+        search.start(judge, Path(checkpoint) if checkpoint else None, max_bytes)
         try:
             search.run()
         except (KeyboardInterrupt, _Stop) as stop:
-            oracle.close(kill=True)
+            judge.close(kill=True)
             search.result.complete = False
             search.result.stopped = str(stop) or "interrupted"
         search.finish()
@@ -202,14 +207,14 @@ class _Search:
         self._counted: set[str] = set()  # keys of cases that are no further call
         self._checkpoint: _Checkpoint | None = None
 
-    def start(self, oracle: Oracle, checkpoint: Path | None, max_bytes: int) -> None:
+    def start(self, oracle: Oracle | TestOracle, checkpoint: Path | None, max_bytes: int) -> None:
         self._oracle = oracle
         case = self._given.checked()
         if case.nbytes > max_bytes:
             case = _sampled(case, oracle, max_bytes)
         oracle.case = case
-        signature = oracle.reproduce()
         self._limits = oracle.limits
+        signature = oracle.reproduce()
         self.result = Result(settled(case), self._given, signature, rate=oracle.rate)
         if checkpoint:
             self._checkpoint = _Checkpoint(checkpoint, f"{case.key} {signature}")
@@ -219,7 +224,8 @@ class _Search:
     def run(self) -> None:
         values = RecordedValues(self.result.case)
         self._stage(Operations(self.result.case, values))
-        self._stage(simplify.options(self.result.case))
+        # Fewer calls make a failure that comes and goes come less often.
+        self._stage(simplify.options(self.result.case, calls=self._oracle.repeats == 1))
         for _ in range(_ROUNDS):
             before = self.result.case
             self._stage(simplify.sizes(self.result.case))
@@ -343,6 +349,7 @@ class _Search:
 
     def check(self) -> None:
         """The result once more: with the limits that were asked for, in a child that has run nothing else."""
+        self._oracle.limits = self._limits
         verdict = self._oracle.judge([self.result.case])[0]
         self.finish()
         if verdict.verdict is not Verdict.SAME:
@@ -353,7 +360,7 @@ class _Search:
         self.result.outcome = verdict.outcome
 
 
-def _sampled(case: Case, oracle: Oracle, max_bytes: int) -> Case:
+def _sampled(case: Case, oracle: Oracle | TestOracle, max_bytes: int) -> Case:
     """The case with large sizes cut, if it fails so; else advice."""
     gigabytes = case.nbytes / 2**30
     for size in _SAMPLES:

@@ -4,7 +4,7 @@ Cases run in forked children of server processes (server.py), one server per wor
 all memory costs an outcome and nothing else. The verdict compares the outcome with the signature of the first failure.
 
 Failures that come and go: when the case failed in k of n runs only, a candidate is run until it fails, at most so often that a
-failure of that rate would be missed in one case out of fifty.
+failure of that rate would be missed in one case out of ten thousand.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdic
 
 _GRACE = 20.0  # seconds in which a server must answer beyond the limits of its cases
 _MOST_CACHED = 512 << 20  # bytes of arrays that a server keeps
-_MISSED = 0.02  # chance to miss a failure that comes and goes
+_MISSED = 1e-4  # chance to miss a failure that comes and goes
+_LEAST_REPEATS = 8  # of such a failure: its rate is known from a few runs only
 _MOST_REPEATS = 25
 _FIRST_RUNS, _FLAKY_RUNS = 3, 10
 
@@ -264,7 +265,8 @@ class Oracle:
         if outcomes[0].kind == "hang":
             # Each further candidate that hangs costs the limit: this is enough to tell a hang from a slow machine.
             self.limits = replace(self.limits, seconds=min(self.limits.seconds, 5.0))
-        if len(same) < len(outcomes):
+        flaky = len(same) < len(outcomes) or any(outcome.kind == "nondeterministic" for outcome in same)
+        if flaky:
             outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
             same = [outcome for outcome in outcomes if self._is_wanted(outcome, wanted)]
         if not same:
@@ -272,8 +274,9 @@ class Oracle:
         self.signature = wanted or _most_frequent(same)
         failed = sum(self.signature.judge(outcome) is Verdict.SAME for outcome in outcomes)
         self.rate = failed / len(outcomes)
-        if self.rate < 1:
-            self.repeats = min(_MOST_REPEATS, math.ceil(math.log(_MISSED) / math.log(1 - self.rate)))
+        if flaky:
+            wanted_runs = math.ceil(math.log(_MISSED) / math.log(1 - self.rate)) if self.rate < 1 else 1
+            self.repeats = min(max(wanted_runs, _LEAST_REPEATS), _MOST_REPEATS)
         return self.signature
 
     def _runs_of_case(self, count: int) -> list[Outcome]:
@@ -404,6 +407,8 @@ def needs_fork(backend: str) -> bool:
 
 
 def _most_frequent(outcomes: Sequence[Outcome]) -> Signature:
+    # Values that come and go are wrong in every call of some runs.
+    outcomes = [outcome for outcome in outcomes if outcome.kind == "nondeterministic"] or outcomes
     signatures = [Signature.of(outcome) for outcome in outcomes]
     return max(signatures, key=signatures.count)
 

@@ -47,7 +47,7 @@ Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
   SUTURE_TRY(regions, find_regions(flow.lifted));
   flow.regions = std::move(regions);
   SUTURE_TRY_VOID(fold_finally_bodies(flow.lifted, flow.regions));
-  const std::vector<MatchedCase> cases = find_match_cases(builder, scope, flow.lifted);
+  const std::vector<MatchedCase> cases = find_match_cases(builder, scope, flow.lifted, flow.regions);
   SUTURE_TRY(blocks, find_blocks(flow.lifted, flow.regions));
   SUTURE_TRY(code, Evaluator(builder, scope, flow.lifted, flow.regions, blocks, cases).run());
   flow.code = std::move(code);

@@ -87,8 +87,8 @@ class PatternMaker {
 
 class CaseFinder {
  public:
-  CaseFinder(Builder& builder, const Scope& scope, LiftedCode& code)
-      : builder_(builder), scope_(scope), code_(code) {}
+  CaseFinder(Builder& builder, const Scope& scope, LiftedCode& code, Regions& regions)
+      : builder_(builder), scope_(scope), code_(code), regions_(regions) {}
 
   std::vector<MatchedCase> run() {
     if (!worth_looking()) return {};
@@ -148,6 +148,7 @@ class CaseFinder {
       std::optional<Found> next = parse(at, false);
       if (next && next->failure < 0 && found.empty()) next.reset();  // a plain store
       if (!next && code_.at(at).op == Op::Copy) next = parse(at, true);
+      if (!next && !found.empty()) next = bare_guard(at);
       if (!next || (next->failure < 0 && found.empty())) return;
       more = next->matched.copied;
       if (more && next->failure < 0) next->failure = next_behind_guard(next->success);
@@ -156,6 +157,27 @@ class CaseFinder {
       if (found.size() > 10000) return;
     }
     for (Found& it : found) apply(it);
+  }
+
+  // `case _ if guard` between others: the optimizer leaves nothing of the pattern.
+  std::optional<Found> bare_guard(int at) {
+    if (next_behind_guard(at) < 0) return std::nullopt;
+    Found found{.start = at, .success = at};
+    found.matched = {
+        .pattern = builder_.tree.make<MatchAs>(nullptr, std::string()), .copied = true, .stores = {}};
+    return found;
+  }
+
+  // A new instruction that all ways to `at` lead to.
+  int insert_before(int at) {
+    const int fresh = code_.size();
+    for (LiftedInstruction& it : code_.instructions) {
+      if (it.next >= 0 && code_.skip_empty(it.next) == at) it.next = fresh;
+      if (it.target >= 0 && code_.skip_empty(it.target) == at) it.target = fresh;
+    }
+    code_.instructions.push_back(code_.at(at));
+    regions_.of.push_back(regions_.region_of(at));
+    return fresh;
   }
 
   // `case name if guard`: the next case begins where the guard leads when it fails.
@@ -171,6 +193,7 @@ class CaseFinder {
   }
 
   void apply(Found& found) {
+    if (found.start == found.success) found.start = insert_before(found.start);
     starts_.insert(found.start);
     LiftedInstruction& it = code_.at(found.start);
     it.op = Op::MatchCase;
@@ -203,6 +226,7 @@ class CaseFinder {
   Builder& builder_;
   const Scope& scope_;
   LiftedCode& code_;
+  Regions& regions_;
   std::deque<Hole> holes_;
   std::vector<MatchedCase> cases_;
   std::set<int> starts_;
@@ -210,8 +234,9 @@ class CaseFinder {
 
 }  // namespace
 
-std::vector<MatchedCase> find_match_cases(Builder& builder, const Scope& scope, LiftedCode& code) {
-  return CaseFinder(builder, scope, code).run();
+std::vector<MatchedCase> find_match_cases(Builder& builder, const Scope& scope, LiftedCode& code,
+                                          Regions& regions) {
+  return CaseFinder(builder, scope, code, regions).run();
 }
 
 }  // namespace suture::toolbox

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "toolbox/decompile/lift.h"
+#include "toolbox/decompile/regions.h"
 #include "toolbox/decompile/scope.h"
 #include "toolbox/decompile/syntax.h"
 
@@ -21,6 +22,7 @@ struct MatchedCase {
   std::vector<std::pair<Op, int>> stores;  // instructions that bind names
 };
 
-std::vector<MatchedCase> find_match_cases(Builder& builder, const Scope& scope, LiftedCode& code);
+std::vector<MatchedCase> find_match_cases(Builder& builder, const Scope& scope, LiftedCode& code,
+                                          Regions& regions);
 
 }  // namespace suture::toolbox
