@@ -147,15 +147,21 @@ const OpcodeInfo* info_of(const Function& function, const Instruction& instructi
   return opcode_info(function.code.version, instruction.opcode);
 }
 
-// Without our own helpers, free variables in alphabetical order.
+bool names_local(const Function& function, const Instruction& instruction) {
+  const OpcodeInfo* info = info_of(function, instruction);
+  return info && (info->operand == Operand::kLocal || info->operand == Operand::kCell);
+}
+
+// Those that are used, in alphabetical order.
 void order_free_variables(Function& function) {
   CodeView& view = function.code;
+  std::vector<bool> used(view.local_names.size());
+  for (const Instruction& instruction : function.instructions)
+    if (names_local(function, instruction) && static_cast<size_t>(instruction.arg) < used.size())
+      used[static_cast<size_t>(instruction.arg)] = true;
   std::vector<size_t> order(view.local_names.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::erase_if(order, [&](size_t slot) {
-    return is_free(view, slot) &&
-           (view.local_names[slot] == kTailCall || view.local_names[slot] == kReleaseArguments);
-  });
+  std::erase_if(order, [&](size_t slot) { return is_free(view, slot) && !used[slot]; });
   const auto first_free =
       std::ranges::stable_partition(order, [&](size_t slot) { return !is_free(view, slot); });
   std::ranges::sort(first_free, {}, [&](size_t slot) { return view.local_names[slot]; });
@@ -168,9 +174,7 @@ void order_free_variables(Function& function) {
     kinds.push_back(view.local_kinds[slot]);
   }
   for (Instruction& instruction : function.instructions) {
-    const OpcodeInfo* info = info_of(function, instruction);
-    const bool local = info && (info->operand == Operand::kLocal || info->operand == Operand::kCell);
-    if (local && static_cast<size_t>(instruction.arg) < position.size())
+    if (names_local(function, instruction) && static_cast<size_t>(instruction.arg) < position.size())
       instruction.arg = position[static_cast<size_t>(instruction.arg)];
     if (instruction.opcode == Opcode::COPY_FREE_VARS) instruction.arg = static_cast<int>(first_free.size());
   }

@@ -13,6 +13,7 @@
 #include "cpython/hidden_frames.h"
 #include "cpython/objects.h"
 #include "cpython/tail_call.h"
+#include "cpython/untraced.h"
 #include "runtime/stepping.h"
 
 namespace suture {

@@ -1,9 +1,9 @@
 #include "runtime/stepping.h"
 
 #include "cpython/discard_error.h"
-#include "cpython/interpreter_end.h"
 #include "cpython/objects.h"
 #include "cpython/tracing.h"
+#include "cpython/untraced.h"
 
 namespace suture {
 namespace {
@@ -18,19 +18,6 @@ void set_stepping_hook(PyRef new_hook) {
 }
 
 bool is_stepping() noexcept { return stepping; }
-
-Untraced::Untraced() {
-#if PY_VERSION_HEX >= 0x030B0000
-  PyThreadState_EnterTracing(PyThreadState_Get());
-#endif
-}
-
-Untraced::~Untraced() {
-  stop_if_interpreter_is_gone();
-#if PY_VERSION_HEX >= 0x030B0000
-  PyThreadState_LeaveTracing(PyThreadState_Get());
-#endif
-}
 
 PyRef stepping_function(PyView function, const char* compile_id, PyView transformed) {
   const Untraced untraced;

@@ -20,13 +20,4 @@ bool is_stepping() noexcept;
 // The answer; empty when there is none, with no exception set.
 PyRef stepping_function(PyView function, const char* compile_id, PyView transformed_or_null);
 
-// No trace function of this thread is called while it lives.
-class Untraced {
- public:
-  Untraced();
-  ~Untraced();
-  Untraced(const Untraced&) = delete;
-  Untraced& operator=(const Untraced&) = delete;
-};
-
 }  // namespace suture

@@ -127,7 +127,6 @@ def examine(seen: Observation, facts: dict[str, Any]) -> dict[str, Any]:
     """The report of a run, schema suture.check/1."""
     from suture import _toolbox
     from suture._events import source_line, to_json
-
     from suture._recompile import compile_here
 
     statuses = to_json(seen.statuses())
