@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 DEFAULT_BUDGET = 2000
 MAX_INPUT_BYTES = 1 << 30
 _ROUNDS = 3  # of all stages
+_CHECKS = 3  # runs of a result, until it fails
 _SAMPLES = (4096, 256, 16)  # sizes that large inputs are cut to, tried in this order
 
 
@@ -216,6 +217,7 @@ class _Search:
         self._limits = oracle.limits
         signature = oracle.reproduce()
         self.result = Result(settled(case), self._given, signature, rate=oracle.rate)
+        self._taken = [self.result.case]  # from the first to the smallest
         if checkpoint:
             self._checkpoint = _Checkpoint(checkpoint, f"{case.key} {signature}")
             self._known = self._checkpoint.verdicts
@@ -308,6 +310,7 @@ class _Search:
     def _take(self, stage: Stage, reducer: Reducer) -> None:
         if any(reducer.best):
             self.result.case = stage.build(reducer.best)
+            self._taken.append(self.result.case)
 
     def _note(self, stage: Stage, reducer: Reducer, seen: int, built: dict[int, Case]) -> int:
         """Steps since the last note become part of the result."""
@@ -348,16 +351,26 @@ class _Search:
         self.result.seconds = self._seconds()
 
     def check(self) -> None:
-        """The result once more: with the limits that were asked for, in a child that has run nothing else."""
+        """The result once more: with the limits that were asked for, in a child that has run nothing else. What fails no more was
+        luck, and the smallest case before it that does fail is the result."""
         self._oracle.limits = self._limits
-        verdict = self._oracle.judge([self.result.case])[0]
+        taken = list(reversed(self._taken))
+        for lucky, case in enumerate(taken):
+            for _ in range(_CHECKS):
+                judgement = self._oracle.judge([case])[0]
+                if judgement.verdict is not Verdict.SAME:
+                    continue
+                self.result.case, self.result.outcome = case, judgement.outcome
+                if lucky:
+                    self.result.complete = False
+                    self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
+                self.finish()
+                return
         self.finish()
-        if verdict.verdict is not Verdict.SAME:
-            raise MinifyError(
-                f"the failure was lost: the smallest case ended so when it was checked: {verdict.outcome}. It fails in "
-                f"{self.result.rate:.0%} of the runs of the original; more calls per run (calls=) make it fail more often"
-            )
-        self.result.outcome = verdict.outcome
+        raise MinifyError(
+            f"the failure was lost: no case of this search fails any more; it failed in {self.result.rate:.0%} of the runs at the "
+            "beginning. More calls per run (calls=) make it fail more often"
+        )
 
 
 def _sampled(case: Case, oracle: Oracle | TestOracle, max_bytes: int) -> Case:

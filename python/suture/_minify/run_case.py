@@ -190,6 +190,8 @@ def _judged(
     compile_graph: Callable[[_core.Graph], Callable[..., Any]] | None,
 ) -> Outcome | None:
     different = _difference(got, wanted, exact, number)
+    if different is None and case.backend == "native":
+        different = _missing_warning(got, wanted, number)
     if different is not None or case.check != "accuracy":
         return different
     from suture._minify import taps
@@ -199,6 +201,14 @@ def _judged(
         return None
     kind = found.kind if found.kind in KINDS else "wrong_value"
     return Outcome(kind, "compare", message=found.message, call=number)
+
+
+def _missing_warning(got: _Call, wanted: _Call, number: int) -> Outcome | None:
+    """The native backend promises NumPy's warnings; others may look at values only."""
+    for warning in wanted.warnings:
+        if warning not in got.warnings:
+            return Outcome("warning", "run", message=f"not given: {warning}", call=number)
+    return None
 
 
 def _difference(got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome | None:
