@@ -236,7 +236,8 @@ def real_case(**settings) -> Case:
 
 
 @pytest.mark.parametrize(
-    "kind", ["wrong_value", "wrong_dtype", "segfault", "abort", "hang", "compile_error", "run_error", "wrong_stride"]
+    "kind",
+    ["wrong_value", "wrong_dtype", "segfault", "abort", "hang", "oom", "compile_error", "run_error", "wrong_stride"],
 )
 def test_a_backend_that_fails_is_to_blame_as_a_whole_and_the_op_is_named(kind):
     case = real_case(backend=f"faulty:op=maximum,kind={kind}")

@@ -21,6 +21,7 @@ import numpy as np
 from suture import _core
 from suture._minify.case import Case, CaseError
 from suture._minify.signature import INVALID, KINDS, PASSED, Outcome
+from suture._ulps import ulps_of_largest
 
 TOLERANCE_ULP = 4096
 
@@ -268,15 +269,7 @@ def _type_text(value: Any) -> str:
 def _same_values(a: np.ndarray, b: np.ndarray, exact: bool) -> bool:
     if exact or a.dtype.kind not in "fc":
         return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(b)
-        if not np.array_equal(finite, np.isfinite(a)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
-            return False
-        if not finite.any():
-            return True
-        scale = np.abs(b[finite]).max()
-        allowed = TOLERANCE_ULP * np.finfo(b.dtype).eps * scale + np.finfo(b.dtype).smallest_subnormal
-        return bool((np.abs(a[finite] - b[finite]) <= allowed).all())
+    return ulps_of_largest(a, b) <= TOLERANCE_ULP
 
 
 def _worst(a: np.ndarray, b: np.ndarray) -> str:

@@ -27,6 +27,7 @@ from suture._minify import child, run_case
 from suture._minify.case import Case
 from suture._minify.signature import INVALID, Outcome, Signature, Verdict
 
+MEMORY = 4 << 30  # bytes that one run may ask for beyond copies of its inputs
 EVENTS = ("pass_done", "lowered", "fusion_decision", "kernel_source")
 
 
@@ -114,7 +115,7 @@ class CaseSubject:
             _configure(variant)
             return self._outcome(case, lambda stage: send("stage", stage)).to_dict()
 
-        return outcome_of(child.call(work, self.seconds))
+        return outcome_of(child.call(work, self.seconds, MEMORY + 8 * case.nbytes))
 
     def _outcome(self, case: Case, progress: Callable[[str], None]) -> Outcome:
         return run_case.run(case, progress)
