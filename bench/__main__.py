@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bench import accuracy, bars, decompile, dispatch, programs, record_cost, startup, trace_cost
+from bench import accuracy, bars, decompile, dispatch, minify, programs, record_cost, startup, trace_cost
 
 
 def main(arguments: list[str]) -> int:
@@ -22,6 +22,7 @@ def main(arguments: list[str]) -> int:
         "decompile": decompile.against_depyf,
         "accuracy": accuracy.accuracy_of_the_judge,
         "record_cost": record_cost.record_cost,
+        "minify": minify.minify,
     }
     if "--list" in arguments:
         print("\n".join(benchmarks))

@@ -17,8 +17,9 @@ from suture import _core
 from suture._minify.api import cases_of_call
 from suture._minify.case import Case, inputs_of
 
+_ANY = "op=add,kind=run_error"  # replaced by a fault of the native pipeline
 UNARY = ("sin", "cos", "tanh", "abs")
-BINARY = ("add", "mul", "maximum", "minimum")
+BINARY = ("add", "sub", "mul", "maximum", "minimum")
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,11 @@ def _sized(x: Any, n: int) -> Any:
 def _integers(x: Any, k: Any) -> Any:
     y = (x * 3).astype(np.int64) // k
     return (y & 7) + (y >> 1), np.sin(x)
+
+
+def _logarithms(x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.sin(np.log(x) + 1) * x
 
 
 def _reductions(x: Any) -> Any:
@@ -425,7 +431,96 @@ def _programs() -> list[Seeded]:
     ]
 
 
-FAULTS = [*_of_kinds(), *_of_sizes(), *_pairs(), *_conditions(), *_calls(), *_programs()]
+def _native(fault: str, case: Case, **settings: Any) -> Case:
+    """The case under the native backend, with a fault inside its pipeline (option inject_fault)."""
+    return case.with_(backend="native", options={"inject_fault": fault}, **settings)
+
+
+def _of_native_stages() -> list[Seeded]:
+    kinds = {
+        "drop_node": "wrong_value",
+        "unlawful_graph": "compile_error",
+        "pass_error": "compile_error",
+        "schedule_error": "compile_error",
+        "wrong_operator": "wrong_value",
+        "bad_code": "compile_error",
+        "codegen_error": "compile_error",
+        "toolchain_error": "compile_error",
+        "toolchain_segfault": "segfault",
+        "wrong_value": "wrong_value",
+        "nan": "wrong_value",
+        "segfault": "segfault",
+        "trap": "killed",
+    }
+
+    def in_chain(kind: str) -> Case:
+        return _native(f"kind={kind},op=maximum", chain(24, {13: "maximum", 14: "mul"}, _ANY))
+
+    rows = [
+        Seeded(f"native: {kind}", lambda kind=kind: in_chain(kind), shows_as, ["maximum"], 24)  # type: ignore[misc]
+        for kind, shows_as in kinds.items()
+    ]
+    y = np.linspace(3, 9, 24).reshape(6, 4)
+    rows += [
+        Seeded("native: stale_value", lambda: in_chain("stale_value"), "wrong_value", ["maximum", "mul"], 40),
+        Seeded(
+            "native: swap_operands",
+            lambda: _native("kind=swap_operands,op=sub", chain(24, {23: "sub"}, _ANY)),
+            "wrong_value",
+            ["sub"],
+            24,
+        ),
+        Seeded(
+            "native: swapped_steps",
+            lambda: _native("kind=swapped_steps,op=sum", called(_reductions, _X, fault=_ANY)),
+            "wrong_value",
+            3,
+            40,
+            2,
+        ),
+        Seeded(
+            "native: swapped_arguments",
+            lambda: _native(
+                "kind=swapped_arguments,op=sub", called(lambda x, y: np.cos(np.sin(x) - y) * 2, _X, y, fault=_ANY)
+            ),
+            "wrong_value",
+            ["sub"],
+            24,
+        ),
+        Seeded(
+            "native: wrong_dtype",
+            lambda: _native("kind=wrong_dtype,op=maximum", chain(24, {23: "maximum"}, _ANY)),
+            "wrong_dtype",
+            ["maximum"],
+            24,
+        ),
+        Seeded(
+            "native: lost_conditions",
+            lambda: _native("kind=lost_conditions,op=log", called(_logarithms, np.zeros((6, 4)), fault=_ANY)),
+            "warning",
+            ["log"],
+            20,
+        ),
+        Seeded(
+            "native: nondeterministic",
+            lambda: _native("kind=nondeterministic,op=maximum", chain(24, {13: "maximum"}, _ANY), calls=4),
+            "nondeterministic",
+            ["maximum"],
+            24,
+        ),
+        Seeded(
+            "native: hang",
+            lambda: _native("kind=hang,op=maximum", chain(8, {5: "maximum"}, _ANY)),
+            "hang",
+            ["maximum"],
+            14,
+            time_limit=1.5,
+        ),
+    ]
+    return rows
+
+
+FAULTS = [*_of_kinds(), *_of_sizes(), *_pairs(), *_conditions(), *_calls(), *_programs(), *_of_native_stages()]
 
 
 def ops_of(case: Case) -> list[str]:

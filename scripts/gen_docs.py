@@ -364,6 +364,10 @@ def check_json(_core) -> str:
     return schema_page("check_1.json")
 
 
+def bisect_json(_core) -> str:
+    return schema_page("bisect_1.json")
+
+
 PAGES: dict[str, tuple[str, Callable]] = {
     "ops.md": ("src/ops/ops.def", ops),
     "numpy_names.md": ("src/capture/numpy_names.def", numpy_names),
@@ -380,6 +384,7 @@ PAGES: dict[str, tuple[str, Callable]] = {
     "dump.md": ("src/toolbox/dump/dump_files.def", dump),
     "explain_json.md": ("python/suture/schemas/explain_1.json", explain_json),
     "check_json.md": ("python/suture/schemas/check_1.json", check_json),
+    "bisect_json.md": ("python/suture/schemas/bisect_1.json", bisect_json),
     "logs.md": ("src/toolbox/logs/artifacts.def and components.def", logs),
 }
 

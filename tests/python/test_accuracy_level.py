@@ -7,6 +7,7 @@ import pytest
 from test_accuracy import case_of
 
 from suture._minify import run_case
+from suture._minify.minimise import minimise
 
 # Exponentials that are `ULPS` units in the last place off, wherever a graph has one.
 PROGRAM = """\
@@ -80,6 +81,25 @@ def test_only_the_case_that_asks_for_accuracy_looks_at_single_ops():
     found = run_case.compare(case, results, case.objects(), compile_graph)
     assert found.kind == "wrong_value" and "more than the 1 ULP of the table" in found.message
     assert run_case.compare(case.with_(check="run"), results, case.objects(), compile_graph) is None
+
+
+def test_an_error_of_a_few_units_is_minimised_to_its_op():
+    """No tolerance would see it: log1p is off by 2e-15 in a program of ten ops."""
+
+    def program(x, y):
+        a = np.sin(x) + y
+        b = np.exp(a) * 0.5
+        c = np.log1p(b) - a
+        d = np.maximum(c, 0.1)
+        return (d * d).sum(axis=0), np.tanh(d)
+
+    rng = np.random.default_rng(0)
+    case = case_of(program, rng.uniform(-1, 1, (20, 30)), rng.uniform(-1, 1, 30))
+    case = case.with_(backend="faulty:op=log1p,kind=wrong_value,error=2e-15")
+    assert run_case.run(case).kind == "pass"
+    result = minimise(case.with_(check="accuracy"))
+    assert [node["op"] for node in result.case.graph.nodes if node["kind"] != "Input"] == ["log1p"]
+    assert result.calls <= 25
 
 
 def test_a_case_for_accuracy_passes_with_the_compiler_that_is_right():

@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 from test_accuracy import case_of
+from test_json_schemas import Checker, load
 
 from suture._minify import bisect as module
 from suture._minify import child, repro_file
@@ -163,6 +164,18 @@ def test_hangs_are_not_waited_for_longer_than_needed():
     assert len(keys) <= len(set(keys)) + module.CONFIRMING + 1
 
 
+def test_changes_are_counted_where_the_compile_does_not_come_so_far():
+    """The failing variant says nothing; the number is found by doubling, and the change by what comes before it."""
+    broken = Outcome("compile_error", "compile", "RuntimeError", "a law is broken")
+    pretender = Pretender(lambda s: broken if native(s) and s["pass_limit"] >= 7 else PASS)
+    whole = pretender.texts
+    pretender.texts = lambda v: whole(v) if v.settings.get("pass_limit", 12) < 7 else Texts()
+    found = module._Search(pretender, lambda label: None).result()
+    assert (found.stage, found.number) == ("optional passes", 7)
+    assert found.name == f"the one behind {Pretender.changes[5]}"
+    assert any("its compile ends in the passes" in note for note in found.notes)
+
+
 def test_every_variant_is_run_once():
     pretender = Pretender(lambda s: native(s) and s["fusion_limit"] >= 11)
     module._Search(pretender, lambda label: None).result()
@@ -176,6 +189,19 @@ def test_the_answer_as_json_has_everything_that_is_told():
     found = json.loads(to_json(searched(lambda s: native(s) and s["fusion_limit"] >= 3)))
     assert found["schema"] == "suture.bisect/1" and found["exit_code"] == 1
     assert found["stage"] == "fusion" and found["number"] == 3 and found["diffs"]["schedule"]
+
+
+def test_the_json_is_what_the_schema_says():
+    checker = Checker(load("bisect_1.json"))
+    for fails in (
+        lambda s: native(s) and s["fusion_limit"] >= 3,
+        lambda s: native(s) and s["fusion_limit"] in {2, *range(9, 21)},
+        lambda s: True,
+        lambda s: False,
+        lambda s: Outcome("invalid", "build", message="the data is missing"),
+    ):
+        assert checker.problems(json.loads(to_json(searched(fails)))) == []
+    assert checker.documented() - checker.met == set(), "documented, never seen"
 
 
 # --- children --------------------------------------------------------------------------------------------------------------
@@ -210,7 +236,8 @@ def real_case(**settings) -> Case:
 
 
 @pytest.mark.parametrize(
-    "kind", ["wrong_value", "wrong_dtype", "segfault", "abort", "hang", "compile_error", "run_error", "wrong_stride"]
+    "kind",
+    ["wrong_value", "wrong_dtype", "segfault", "abort", "hang", "oom", "compile_error", "run_error", "wrong_stride"],
 )
 def test_a_backend_that_fails_is_to_blame_as_a_whole_and_the_op_is_named(kind):
     case = real_case(backend=f"faulty:op=maximum,kind={kind}")
@@ -288,3 +315,57 @@ def test_the_command_tells_what_bisect_finds(run_python, tmp_path, write_program
     assert run_python("-m", "suture", "bisect", "nothing.py").returncode == 2
     assert run_python("-m", "suture", "bisect", "--slow", "2", str(write_program("pass\n"))).returncode == 2
     assert run_python("-m", "suture", "bisect", str(write_program("pass\n"))).returncode == 0
+
+
+# --- faults in the compiler itself -----------------------------------------------------------------------------------------
+
+
+def fused_program(x, y):
+    a = np.sqrt(np.abs(x) + 1)
+    b = np.maximum(a - y, 0.75)
+    c = (b.astype(np.float64) * 2).sum(axis=0)
+    d = (a * 3 + b) * (a * 3)
+    return c, d - a
+
+
+def faulty_case(fault: str) -> Case:
+    rng = np.random.default_rng(1)
+    arguments = rng.uniform(-1, 1, (6, 5)), rng.uniform(-1, 1, 5)
+    return case_of(fused_program, *arguments).with_(options={"inject_fault": fault})
+
+
+FIRST_LINE = fused_program.__code__.co_firstlineno
+
+
+def test_a_value_that_fusion_hands_over_wrongly_is_one_decision():
+    found = bisect(faulty_case("op=sub,kind=stale_value"))
+    assert found.stage == "fusion" and found.name == "sub into maximum" and found.monotone
+    assert found.failing["fusion_limit"] == found.passing["fusion_limit"] + 1
+    assert f"sub at {__file__}:{FIRST_LINE + 2}" in found.lines
+    assert found.diffs["schedule"] and found.diffs["C++"] and not found.diffs["graph"]
+
+
+def test_a_pass_that_loses_a_node_is_one_change():
+    found = bisect(faulty_case("op=maximum,kind=drop_node,pass=common_subexpressions"))
+    assert found.stage == "optional passes" and found.name.startswith("common_subexpressions: ")
+    assert "maximum" in found.name and found.place == f"{__file__}:{FIRST_LINE + 2}"
+    assert "-  maximum = maximum(" in found.diffs["graph"]
+
+
+@pytest.mark.parametrize(
+    "fault, kind, op",
+    [
+        ("op=maximum,kind=bad_code", "compile_error", "maximum"),
+        ("op=sqrt,kind=toolchain_segfault", "segfault", "sqrt"),
+        ("op=sqrt,kind=segfault", "segfault", "sqrt"),
+        ("op=sqrt,kind=hang", "hang", "sqrt"),
+        ("op=add,kind=wrong_operator", "wrong_value", "add"),
+        ("op=maximum,kind=nan", "wrong_value", "maximum"),
+        ("kind=wrong_dtype", "wrong_dtype", ""),
+    ],
+)
+def test_a_fault_of_every_kernel_is_no_matter_of_passes_or_fusion(fault, kind, op):
+    found = bisect(faulty_case(fault), seconds=4 if kind == "hang" else 20)
+    assert found.stage == "kernels" and found.signature.startswith(kind)
+    assert found.passing == {"backend": "lowered_eager"}
+    assert op in found.op and found.place.startswith(__file__)

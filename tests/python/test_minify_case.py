@@ -105,6 +105,14 @@ def test_what_is_no_case_is_refused_in_words(change, message):
         Case.from_dict(header)
 
 
+def test_data_of_one_kind_is_not_taken_for_another(tmp_path):
+    values = [np.zeros((2, 1)), np.zeros(2), np.zeros((1, 2)), np.zeros(4, np.float32)]
+    inputs = inputs_of(values)
+    assert len({item.digest for item in inputs}) == 4
+    case = case_of(program, X, X.copy()).with_(inputs=inputs)
+    assert [item.shape for item in Case.load(case.save(tmp_path)).inputs] == [value.shape for value in values]
+
+
 def test_data_files_are_looked_for_beside_the_case_only(tmp_path):
     path = case_of(program, X, X.copy()).save(tmp_path)
     header = json.loads(path.read_text())

@@ -192,14 +192,14 @@ def test_a_directory_that_cannot_be_written_costs_the_file_and_not_the_error(
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repro = repro_of(lambda x: np.sin(x), np.ones(3))
-    create = repro_file._create
+    create = repro_file.create
 
     def full(directory: Path, stem: str) -> tuple[Path, int]:
         path, fd = create(directory, stem)
         os.close(fd)
         return path, os.open("/dev/full", os.O_WRONLY)
 
-    monkeypatch.setattr(repro_file, "_create", full)
+    monkeypatch.setattr(repro_file, "create", full)
     with pytest.raises(OSError, match="No space left"):
         repro_file.write(repro, tmp_path, "repro")
     assert list(tmp_path.iterdir()) == []

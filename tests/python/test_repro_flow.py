@@ -223,6 +223,16 @@ def test_a_wrong_value_is_found_at_level_4_and_reduced(work: Workplace) -> None:
     assert explained.returncode == 0 and "expected  wrong_value" in explained.stdout
 
 
+def test_a_failure_of_the_second_call_needs_two_calls(work: Workplace) -> None:
+    text = FAULTY.replace("print(f(x", "f(x, x[::-1])\nprint(f(x")
+    fault = "faulty:op=maximum,kind=second_call_error"
+    failed = work.run(work.write("prog.py", text), fault, SUTURE_REPRO_AFTER="capture")
+    assert "suture.BackendCompilerFailed: " in failed.stderr
+    assert work.run("minifier_launcher.py").returncode == 0
+    assert repro_file.load(work.path / "repro.py").case.calls == 2
+    assert len(body_of(work.path / "repro.py")) == 2
+
+
 def test_a_launcher_whose_failure_is_gone_reduces_nothing(work: Workplace) -> None:
     work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture")
     launcher = work.path / "minifier_launcher.py"
@@ -302,3 +312,49 @@ def test_explain_runs_nothing_of_the_file(work: Workplace) -> None:
     run = work.run("minifier_launcher.py", "run")
     assert run.returncode == 77
     assert run.stdout == "CANNOT RUN HERE: the backend could not be made: ZeroDivisionError: division by zero\n"
+
+
+# The built-in compiler, failing on purpose at the stage that the argument tells.
+NATIVE = FAULTY.replace("backend=sys.argv[1]", 'options={"inject_fault": sys.argv[1]}')
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("pass_error", "native raised InternalError: eliminate_dead_nodes: "),
+        ("codegen_error", "native raised InternalError: codegen: "),
+        ("bad_code", "native raised InternalError: toolchain: "),
+    ],
+)
+def test_failures_of_the_compiler_itself_are_reduced(work: Workplace, kind: str, words: str) -> None:
+    fault = f"kind={kind},op=maximum"
+    kept = work.run(work.write("prog.py", NATIVE), fault)
+    assert kept.returncode == 0 and "(4, 6)" in kept.stdout  # it costs the user nothing
+    failed = work.run("prog.py", fault, SUTURE_REPRO_AFTER="aot")
+    assert f"suture.BackendCompilerFailed: {words}" in failed.stderr
+    assert failed.stderr.splitlines()[-1] == f"  python {work.path / 'minifier_launcher.py'}"
+    reduced = work.run("minifier_launcher.py")
+    assert reduced.returncode == 0, reduced
+    assert len(body_of(work.path / "repro.py")) == 2
+    assert work.run("repro.py", "query").returncode == 1
+
+
+@pytest.mark.parametrize(("kind", "doing"), [("toolchain_segfault", "compiling"), ("segfault", "running")])
+def test_crashes_of_the_compiler_and_of_kernels_are_reduced(work: Workplace, kind: str, doing: str) -> None:
+    died = work.run(work.write("prog.py", NATIVE), f"kind={kind},op=maximum")
+    assert died.returncode == -signal.SIGSEGV
+    done = work.suture("minify", "--last")
+    assert done.returncode == 0, done
+    assert f"while {doing} graph f of f" in done.stderr
+    assert len(body_of(work.path / "repro.py")) == 2
+    assert work.run("repro.py", "query").stdout.startswith("REPRODUCED: segfault while")
+
+
+def test_wrong_kernels_are_found_at_level_4(work: Workplace) -> None:
+    environment = {"SUTURE_REPRO_AFTER": "lowering", "SUTURE_REPRO_LEVEL": "4"}
+    failed = work.run(work.write("prog.py", NATIVE), "kind=wrong_operator,op=sqrt", **environment)
+    assert "suture.BackendCompilerFailed: native gave a wrong result: result 0: " in failed.stderr
+    assert work.run("minifier_launcher.py").returncode == 0
+    assert any("np.sqrt(" in line for line in body_of(work.path / "repro.py"))
+    right = work.run("prog.py", "", **environment)
+    assert right.returncode == 0 and "(4, 6)" in right.stdout

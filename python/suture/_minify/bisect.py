@@ -36,8 +36,9 @@ FULL = Variant("as it fails")
 CONFIRMING = 3  # runs of the failing settings: all must fail, or the failure comes and goes
 MISSED = 0.01  # chance to take a failure that comes and goes for a pass
 MOST_RUNS = 40  # of one variant
+MOST = 1 << 14  # changes of one graph that are asked for when the compiler does not say how many there are
 FEW = 64  # values that are all tried where the search has no ground
-LEAST_WAIT = 5.0  # seconds
+LEAST_WAIT = 3.0  # seconds
 CHECKS = 12  # other values that are tried after a binary search
 
 _PLAIN = {"fusion": False, "loop_order": False, "kernel_opt": "O0"}
@@ -85,7 +86,7 @@ class Bisection:
     name         of it
     lines        user lines of the nodes that the name speaks of: "mul at script.py:5"
     op, place    op that the failure needs, and its user line, "" when not found
-    kernel       that computes it in the failing variant
+    kernel       the one that computes it in the failing variant
     failing, passing: settings of the two variants of the answer; they differ in one
     ladder, probes: what was run
     monotone     False: other numbers do not agree with a single place
@@ -146,6 +147,7 @@ class _Search:
         self._known: dict[str, Probe] = {}
         self._repeats = 1
         self._culprit_op = ""
+        self._waits = False  # a failure is a hang: what is known to fail is not run to see more of it
 
     # --- running variants ---
 
@@ -241,6 +243,7 @@ class _Search:
                 self.subject.signature = Signature.of(outcome)
                 if outcome.kind == "hang" and not isinstance(self.subject, SlowSubject):
                     runs = number  # waiting is dear; the answer is confirmed at the end
+                    self._waits = True
                     self._wait_less()
             failed += bool(first and self.subject.signature and self.subject.signature.judge(outcome) is Verdict.SAME)
             if number == CONFIRMING and 0 < failed < number:
@@ -267,6 +270,8 @@ class _Search:
         rungs = [rung for rung in LADDER if native or rung[1].backend or rung[1] is FULL]
         verdicts = []
         for _, variant in rungs:
+            if self._waits and Verdict.SAME in verdicts and variant is not FULL:
+                continue  # each of them would be waited for
             self.found.ladder.append(self._row(variant))
             verdicts.append(self.probe(variant).verdict)
         at = verdicts.index(Verdict.SAME)
@@ -315,18 +320,29 @@ class _Search:
         made = self.subject.texts(failing)
         names = made.changes if option == "pass_limit" else made.fusions
         base = Variant(failing.label, failing.backend, dict(failing.options), failing.process)
-        if not names:
-            self.found.notes.append(f"the failing variant makes no {'change' if option == 'pass_limit' else 'fusion'}")
-            return
-        if not self._verdict_at(base, option, len(names)) or self._verdict_at(base, option, 0):
+        count = len(names) or self._count(base, option)
+        if not count or not self._verdict_at(base, option, count) or self._verdict_at(base, option, 0):
             self.found.notes.append(f"{option} alone does not decide between the two variants")
             return
-        number = self._first_failing(base, option, len(names))
-        self._check(base, option, number, len(names))
-        self.found.number, self.found.name = number, names[number - 1]
-        self.found.lines = self._lines(names[number - 1].partition(": ")[2] or names[number - 1])
+        number = self._first_failing(base, option, count)
+        self._check(base, option, number, count)
+        self.found.number = number
+        self.found.name = names[number - 1] if names else self._unnamed(base, option, number)
+        self.found.lines = self._lines(self.found.name.partition(": ")[2] or self.found.name)
         self.found.failing = base.limited(option, number).settings
         self.found.passing = base.limited(option, number - 1).settings
+
+    def _count(self, base: Variant, option: str) -> int:
+        """A number that fails, when the compile does not come so far as to say how many there are; 0: none does."""
+        number = 1
+        while number <= MOST and not self._verdict_at(base, option, number):
+            number *= 2
+        return number if number <= MOST else 0
+
+    def _unnamed(self, base: Variant, option: str, number: int) -> str:
+        made = self.subject.texts(base.limited(option, number - 1))
+        before = (made.changes if option == "pass_limit" else made.fusions)[-1:]
+        return f"the one behind {before[0]}" if before else "the first one"
 
     def _lines(self, name: str) -> list[str]:
         if not isinstance(self.subject, CaseSubject):
@@ -394,6 +410,8 @@ class _Search:
     def _compare(self) -> None:
         failing = self.subject.texts(_variant(self.found.failing))
         self.found.kernel = failing.kernels.get(self._culprit_op, "")
+        if not failing.cpp and self.found.failing.get("backend", self.subject.backend) == "native":
+            self.found.notes.append(f"its compile ends {_reached(failing)}")
         if self.found.passing is None:
             return
         passing = self.subject.texts(_variant(self.found.passing))
@@ -404,6 +422,13 @@ class _Search:
         lost = [name for name, attribute in parts.items() if _lost(failing, passing, attribute)]
         if lost:
             self.found.notes.append(f"no diff, for one of the two variants did not come so far: {', '.join(lost)}")
+
+
+def _reached(texts: Texts) -> str:
+    """How far a compile came that gave no kernels."""
+    if texts.schedule:
+        return "behind the schedule: while C++ is generated or compiled"
+    return "behind the passes: while loops are made and scheduled" if texts.graph else "in the passes"
 
 
 def _lost(failing: Texts, passing: Texts, attribute: str) -> bool:

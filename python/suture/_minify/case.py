@@ -82,10 +82,11 @@ class Input:
 
     @cached_property
     def digest(self) -> str:
-        """Of the values; two inputs are equal when their other fields and this are."""
+        """Of dtype, shape and values; two inputs are equal when their other fields and this are."""
         if self.kind != "array":
             return f"{self.dtype}:{np.asarray(self.data, self.dtype).tobytes().hex()}"
-        return hashlib.sha256(np.asarray(self.data).tobytes()).hexdigest()
+        data = np.asarray(self.data)
+        return hashlib.sha256(f"{data.dtype}{data.shape}".encode() + data.tobytes()).hexdigest()
 
     def replaced(self, data: Any) -> Input:
         """The same layout with other values."""

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from suture._minify import simplify
 from suture._minify.case import Case, CaseError, signature_of_inputs
@@ -31,9 +31,13 @@ from suture._minify.recorded import RecordedValues
 from suture._minify.signature import Outcome, Signature, Verdict
 from suture._toolbox import Reducer
 
+if TYPE_CHECKING:
+    from suture._minify.predicate import TestOracle
+
 DEFAULT_BUDGET = 2000
 MAX_INPUT_BYTES = 1 << 30
 _ROUNDS = 3  # of all stages
+_CHECKS = 3  # runs of a result, until it fails
 _SAMPLES = (4096, 256, 16)  # sizes that large inputs are cut to, tried in this order
 
 
@@ -155,6 +159,7 @@ def minimise(
     budget: int = DEFAULT_BUDGET,
     seconds: float | None = None,
     max_bytes: int = MAX_INPUT_BYTES,
+    oracle: TestOracle | None = None,
     servers: Servers | None = None,
 ) -> Result:
     """Reduces a failing case.
@@ -166,18 +171,19 @@ def minimise(
     limits      of one run (seconds, memory)
     budget      oracle calls; seconds: of the whole search
     max_bytes   largest inputs that are worked with
+    oracle      judges in place of the one that compares with the signature (predicate.py)
     servers     processes that stay for the next search
 
     NotReproduced when the case does not fail; MinifyError when inputs are too large, or the checkpoint cannot be written.
     KeyboardInterrupt while searching ends the search: the result then says that it is not complete.
     """
     search = _Search(case, workers, progress, budget, seconds)
-    with Oracle(case, signature, limits, workers=workers, servers=servers) as oracle:
-        search.start(oracle, Path(checkpoint) if checkpoint else None, max_bytes)
+    with oracle or Oracle(case, signature, limits, workers=workers, servers=servers) as judge:
+        search.start(judge, Path(checkpoint) if checkpoint else None, max_bytes)
         try:
             search.run()
         except (KeyboardInterrupt, _Stop) as stop:
-            oracle.close(kill=True)
+            judge.close(kill=True)
             search.result.complete = False
             search.result.stopped = str(stop) or "interrupted"
         search.finish()
@@ -202,15 +208,16 @@ class _Search:
         self._counted: set[str] = set()  # keys of cases that are no further call
         self._checkpoint: _Checkpoint | None = None
 
-    def start(self, oracle: Oracle, checkpoint: Path | None, max_bytes: int) -> None:
+    def start(self, oracle: Oracle | TestOracle, checkpoint: Path | None, max_bytes: int) -> None:
         self._oracle = oracle
         case = self._given.checked()
         if case.nbytes > max_bytes:
             case = _sampled(case, oracle, max_bytes)
         oracle.case = case
-        signature = oracle.reproduce()
         self._limits = oracle.limits
+        signature = oracle.reproduce()
         self.result = Result(settled(case), self._given, signature, rate=oracle.rate)
+        self._taken = [self.result.case]  # from the first to the smallest
         if checkpoint:
             self._checkpoint = _Checkpoint(checkpoint, f"{case.key} {signature}")
             self._known = self._checkpoint.verdicts
@@ -219,7 +226,8 @@ class _Search:
     def run(self) -> None:
         values = RecordedValues(self.result.case)
         self._stage(Operations(self.result.case, values))
-        self._stage(simplify.options(self.result.case))
+        # Fewer calls make a failure that comes and goes come less often.
+        self._stage(simplify.options(self.result.case, calls=self._oracle.repeats == 1))
         for _ in range(_ROUNDS):
             before = self.result.case
             self._stage(simplify.sizes(self.result.case))
@@ -302,6 +310,7 @@ class _Search:
     def _take(self, stage: Stage, reducer: Reducer) -> None:
         if any(reducer.best):
             self.result.case = stage.build(reducer.best)
+            self._taken.append(self.result.case)
 
     def _note(self, stage: Stage, reducer: Reducer, seen: int, built: dict[int, Case]) -> int:
         """Steps since the last note become part of the result."""
@@ -342,18 +351,29 @@ class _Search:
         self.result.seconds = self._seconds()
 
     def check(self) -> None:
-        """The result once more: with the limits that were asked for, in a child that has run nothing else."""
-        verdict = self._oracle.judge([self.result.case])[0]
+        """The result once more: with the limits that were asked for, in a child that has run nothing else. What fails no more was
+        luck, and the smallest case before it that does fail is the result."""
+        self._oracle.limits = self._limits
+        taken = list(reversed(self._taken))
+        for lucky, case in enumerate(taken):
+            for _ in range(_CHECKS):
+                judgement = self._oracle.judge([case])[0]
+                if judgement.verdict is not Verdict.SAME:
+                    continue
+                self.result.case, self.result.outcome = case, judgement.outcome
+                if lucky:
+                    self.result.complete = False
+                    self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
+                self.finish()
+                return
         self.finish()
-        if verdict.verdict is not Verdict.SAME:
-            raise MinifyError(
-                f"the failure was lost: the smallest case ended so when it was checked: {verdict.outcome}. It fails in "
-                f"{self.result.rate:.0%} of the runs of the original; more calls per run (calls=) make it fail more often"
-            )
-        self.result.outcome = verdict.outcome
+        raise MinifyError(
+            f"the failure was lost: no case of this search fails any more; it failed in {self.result.rate:.0%} of the runs at the "
+            "beginning. More calls per run (calls=) make it fail more often"
+        )
 
 
-def _sampled(case: Case, oracle: Oracle, max_bytes: int) -> Case:
+def _sampled(case: Case, oracle: Oracle | TestOracle, max_bytes: int) -> Case:
     """The case with large sizes cut, if it fails so; else advice."""
     gigabytes = case.nbytes / 2**30
     for size in _SAMPLES:

@@ -26,6 +26,7 @@ from suture._minify.signature import Signature, Verdict
 
 if TYPE_CHECKING:
     from suture._minify.minimise import Progress, Result
+    from suture._minify.predicate import TestOracle
     from suture._minify.repro_file import ReproFile
 
 DONE, NOTHING, INTERRUPTED = 0, 1, 130
@@ -191,9 +192,14 @@ class Minified:
 
 
 def minify(
-    repro: ReproFile, settings: Settings, say: Say, watch: Callable[[Progress], None] = lambda progress: None
+    repro: ReproFile,
+    settings: Settings,
+    say: Say,
+    watch: Callable[[Progress], None] = lambda progress: None,
+    oracle: TestOracle | None = None,
 ) -> Minified:
-    """Reduces what the file holds. `watch` is told of every step, also of those that change nothing."""
+    """Reduces what the file holds. `watch` is told of every step, also of those that change nothing; `oracle` is a test that
+    stands for the failure which the file expects."""
     from suture._minify.minimise import Limits, MinifyError, NotReproduced, minimise
 
     def progress(step: Progress) -> None:
@@ -211,16 +217,33 @@ def minify(
             limits=Limits(seconds=settings.run_limit),
             budget=settings.budget,
             seconds=settings.seconds,
+            oracle=oracle,
         )
     except NotReproduced as error:
         say(f"NOT REPRODUCED: {error}")
         return Minified(NOTHING, "not reproduced")
     except (MinifyError, CaseError) as error:
         return Minified(cannot_run(str(error), say), str(error))
-    return _written(repro, result, settings, say)
+    return _written(repro, result, settings, say, certified=oracle is None)
 
 
-def _written(repro: ReproFile, result: Result, settings: Settings, say: Say) -> Minified:
+def minify_by_command(
+    repro: ReproFile,
+    name: str,
+    command: str,
+    settings: Settings,
+    say: Say,
+    watch: Callable[[Progress], None] = lambda progress: None,
+) -> Minified:
+    """Reduces what the file holds as long as the command accepts it."""
+    from suture._minify.predicate import CaseTest, Command, TestOracle
+
+    judge = Command(command, settings.run_limit)
+    oracle = TestOracle(repro.case, CaseTest(judge, repro, name), workers=settings.workers, stop=judge.stop)
+    return minify(repro, settings, say, watch, oracle)
+
+
+def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, certified: bool) -> Minified:
     try:
         path = repro_file.write(_smallest(repro, result), settings.directory, repro_file.REPRO)
         passing = _write_passing(repro, result, settings)
@@ -234,11 +257,14 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say) -> 
     say(f"\n{_function(result.case)}\n\n{result}")
     if passing is not None and result.passing is not None:
         say(f"\nNearest variant that does not fail: {shown(passing)}\n{difference(result.case, result.passing)}")
-    certificate = certify(path)
-    say(in_words(certificate))
+    fails = True  # the command has accepted it
+    if certified:
+        certificate = certify(path)
+        fails = certificate.reproduced
+        say(in_words(certificate))
     say(f"Wrote minimal repro out to {shown(path)}")
-    ended = INTERRUPTED if result.stopped == "interrupted" else DONE if certificate.reproduced else NOTHING
-    return Minified(ended, "minimised" if certificate.reproduced else "not certified", result, path, passing)
+    ended = INTERRUPTED if result.stopped == "interrupted" else DONE if fails else NOTHING
+    return Minified(ended, "minimised" if fails else "not certified", result, path, passing)
 
 
 def _smallest(repro: ReproFile, result: Result) -> ReproFile:
@@ -250,7 +276,7 @@ def _smallest(repro: ReproFile, result: Result) -> ReproFile:
         repro,
         case=result.case,
         names=launcher.input_names(result.case),
-        expected=result.signature.to_dict(),
+        expected=repro.expected if result.signature.kind == "interesting" else result.signature.to_dict(),
         origin=origin,
         generated=[],
     )

@@ -4,7 +4,7 @@ Cases run in forked children of server processes (server.py), one server per wor
 all memory costs an outcome and nothing else. The verdict compares the outcome with the signature of the first failure.
 
 Failures that come and go: when the case failed in k of n runs only, a candidate is run until it fails, at most so often that a
-failure of that rate would be missed in one case out of fifty.
+failure of that rate would be missed in one case out of ten thousand.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from __future__ import annotations
 import math
 import os
 import select
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,8 +30,10 @@ from suture._minify.server import QUIET_OPTIONS
 from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict
 
 _GRACE = 20.0  # seconds in which a server must answer beyond the limits of its cases
+_IMPATIENCE = 3.0  # seconds in which a server must end that nobody needs any more
 _MOST_CACHED = 512 << 20  # bytes of arrays that a server keeps
-_MISSED = 0.02  # chance to miss a failure that comes and goes
+_MISSED = 1e-4  # chance to miss a failure that comes and goes
+_LEAST_REPEATS = 8  # of such a failure: its rate is known from a few runs only
 _MOST_REPEATS = 25
 _FIRST_RUNS, _FLAKY_RUNS = 3, 10
 
@@ -77,6 +82,7 @@ class _Server:
         self.connection, theirs = socket.socketpair()
         self._sent: OrderedDict[str, int] = OrderedDict()  # digest -> bytes, least recently used first
         self._process: subprocess.Popen[bytes] | None = None
+        self._directory = ""  # of its temporary files; known when it has said hello
         self.pid = 0
         if fork:
             self._fork(theirs, others)
@@ -121,7 +127,21 @@ class _Server:
             finally:
                 os._exit(1)
 
+    def _greet(self) -> None:
+        """Waits until the server is ready. MinifyError when it cannot work here."""
+        try:
+            hello, _ = wire.receive(self.connection)
+        except wire.Closed as error:
+            raise MinifyError(
+                "the process that runs candidates ended while it started; what it wrote to stderr says why"
+            ) from error
+        if "error" in hello:
+            raise MinifyError(f"candidates cannot be run: {hello['error']}")
+        self._directory = hello["directory"]
+
     def request(self, cases: Sequence[Case], limits: Limits) -> None:
+        if not self._directory:
+            self._greet()
         arrays: list[Input] = []
         rows = []
 
@@ -151,24 +171,28 @@ class _Server:
         rows, _ = wire.receive(self.connection)
         return [Outcome.from_dict(row) for row in rows]
 
-    def close(self, kill: bool = False) -> None:
+    def close(self, patience: float = _GRACE) -> None:
+        """The server ends what it is doing, removes its files and exits; after `patience` seconds it is killed."""
         self.connection.close()
-        if kill:
-            try:
-                os.kill(self.pid, 9)
-            except ProcessLookupError:
-                pass
+        end = time.monotonic() + patience
+        while not self._ended():
+            if time.monotonic() > end:
+                try:
+                    os.kill(self.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                end = math.inf
+            time.sleep(0.002)
+        if self._directory:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _ended(self) -> bool:
         if self._process is not None:
-            try:
-                self._process.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            return
+            return self._process.poll() is not None
         try:
-            os.waitpid(self.pid, 0)
+            return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
         except ChildProcessError:
-            pass
+            return True
 
 
 class Servers:
@@ -248,12 +272,12 @@ class Oracle:
         busy, self._busy = list(self._busy), {}
         self._waiting.clear()
         for server in busy:
-            server.close(kill=True)
+            server.close(_IMPATIENCE)
         if self._servers is not None and not kill:
             self._servers._idle += self._idle
             self._idle.clear()
         while self._idle:
-            self._idle.pop().close(kill)
+            self._idle.pop().close(_IMPATIENCE if kill else _GRACE)
 
     # --- the first failure ---
 
@@ -264,7 +288,8 @@ class Oracle:
         if outcomes[0].kind == "hang":
             # Each further candidate that hangs costs the limit: this is enough to tell a hang from a slow machine.
             self.limits = replace(self.limits, seconds=min(self.limits.seconds, 5.0))
-        if len(same) < len(outcomes):
+        flaky = len(same) < len(outcomes) or any(outcome.kind == "nondeterministic" for outcome in same)
+        if flaky:
             outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
             same = [outcome for outcome in outcomes if self._is_wanted(outcome, wanted)]
         if not same:
@@ -272,8 +297,9 @@ class Oracle:
         self.signature = wanted or _most_frequent(same)
         failed = sum(self.signature.judge(outcome) is Verdict.SAME for outcome in outcomes)
         self.rate = failed / len(outcomes)
-        if self.rate < 1:
-            self.repeats = min(_MOST_REPEATS, math.ceil(math.log(_MISSED) / math.log(1 - self.rate)))
+        if flaky:
+            wanted_runs = math.ceil(math.log(_MISSED) / math.log(1 - self.rate)) if self.rate < 1 else 1
+            self.repeats = min(max(wanted_runs, _LEAST_REPEATS), _MOST_REPEATS)
         return self.signature
 
     def _runs_of_case(self, count: int) -> list[Outcome]:
@@ -325,9 +351,12 @@ class Oracle:
             try:
                 server.request([job.case], self.limits)
             except wire.Closed:
-                server.close(kill=True)
+                server.close(_IMPATIENCE)
                 self._finish(job, Outcome(INVALID, "build", message="the server process ended"))
                 continue
+            except MinifyError:
+                server.close(_IMPATIENCE)
+                raise
             self._busy[server] = job
 
     def _server(self) -> _Server:
@@ -350,7 +379,7 @@ class Oracle:
                     raise wire.Closed("the server does not answer")
                 outcome = server.answer()[0]
             except wire.Closed as error:
-                server.close(kill=True)
+                server.close(_IMPATIENCE)
                 outcome = Outcome(INVALID, "build", message=str(error))
             else:
                 self._idle.append(server)
@@ -376,10 +405,10 @@ class Oracle:
                 server.request(left, self.limits)
                 more = server.answer()
             except wire.Closed as error:
-                server.close(kill=True)
+                server.close(_IMPATIENCE)
                 more = [Outcome(INVALID, "build", message=f"the server process ended: {error}")]
             except BaseException:
-                server.close(kill=True)
+                server.close(_IMPATIENCE)
                 raise
             else:
                 self._idle.append(server)
@@ -404,6 +433,8 @@ def needs_fork(backend: str) -> bool:
 
 
 def _most_frequent(outcomes: Sequence[Outcome]) -> Signature:
+    # Values that come and go are wrong in every call of some runs.
+    outcomes = [outcome for outcome in outcomes if outcome.kind == "nondeterministic"] or outcomes
     signatures = [Signature.of(outcome) for outcome in outcomes]
     return max(signatures, key=signatures.count)
 

@@ -115,7 +115,7 @@ def _assignments(tree: ast.Module) -> Any:
 def write(repro: ReproFile, directory: Path, stem: str) -> Path:
     """Writes STEM.py, or STEM_1.py ... when that exists, for its owner only. OSError when it cannot be written; nothing is left
     behind then."""
-    path, fd = _create(directory, stem)
+    path, fd = create(directory, stem)
     try:
         pairs = enumerate(zip(repro.names, repro.case.inputs, strict=True))
         rows = [data.row_of(name, item, _saver(path, index)) for index, (name, item) in pairs]
@@ -143,7 +143,7 @@ def remove(path: Path) -> None:
         return
 
 
-def _create(directory: Path, stem: str) -> tuple[Path, int]:
+def create(directory: Path, stem: str) -> tuple[Path, int]:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     number = 0
     while True:

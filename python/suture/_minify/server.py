@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from suture._minify import run_case, wire
-from suture._minify.case import Case
+from suture._minify.case import Case, inputs_of
 from suture._minify.signature import INVALID, Outcome
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -51,76 +51,103 @@ class Server:
         self._arrays: dict[str, np.ndarray] = {}
         self._directory = tempfile.mkdtemp(prefix="suture-minify-")
         self._children = 0
+        self._spare: _Child | None = None  # forked while the oracle thinks
         self._warm = False
 
     def serve(self) -> None:
         """Until the oracle closes the connection."""
         try:
+            wire.send(self._connection, {"directory": self._directory})
             while True:
                 request, blocks = wire.receive(self._connection)
-                for digest in request.get("forget", ()):
+                child = self._child_for(request)
+                try:
+                    outcomes = child.run(request, blocks, self._connection)
+                    wire.send(self._connection, [outcome.to_dict() for outcome in outcomes])
+                finally:
+                    child.end()
+                for digest in request["forget"]:
                     self._arrays.pop(digest, None)
-                for (digest, dtype, shape), block in zip(request["arrays"], blocks, strict=True):
-                    array = np.frombuffer(block, np.dtype(dtype)).reshape(shape)
-                    array.flags.writeable = False
-                    self._arrays[digest] = array
-                self._warm_up({case["backend"] for case in request["cases"]})
-                outcomes = self._run(request["cases"], request["limits"])
-                wire.send(self._connection, [outcome.to_dict() for outcome in outcomes])
+                _keep(self._arrays, request, blocks)
+                self._spare = self._new_child()
         except wire.Closed:
             pass
         finally:
+            if self._spare is not None:
+                self._spare.end()
             shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _warm_up(self, backends: set[str]) -> None:
-        """A loaded compiler makes forks slower, so it is loaded for those who use it."""
-        if not self._warm and not backends <= {"eager", "lowered_eager"}:
+    def _child_for(self, request: dict[str, Any]) -> _Child:
+        spare, self._spare = self._spare, None
+        # A loaded compiler makes forks slower, so it is loaded for those who use it.
+        if not self._warm and not {case["backend"] for case in request["cases"]} <= {"eager", "lowered_eager"}:
             self._warm = True
-            warm_up()
-            gc.collect()
-            gc.freeze()
+            warm_up(request["cases"][0]["backend"])
+            if spare is not None:
+                spare.end()
+                spare = None
+        return spare or self._new_child()
 
-    # --- one child ---
-
-    def _run(self, cases: list[dict[str, Any]], limits: dict[str, Any]) -> list[Outcome]:
-        """Outcomes up to the first that is no pass: a child that has seen a failure judges nothing else."""
+    def _new_child(self) -> _Child:
         self._children += 1
         directory = os.path.join(self._directory, str(self._children))
         os.mkdir(directory)
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(read)
-            self._child(cases, limits, directory, write)
-        os.close(write)
+        return _Child(directory, self._arrays, self._connection)
+
+
+def _keep(arrays: dict[str, np.ndarray], request: dict[str, Any], blocks: list[bytearray]) -> None:
+    for (digest, dtype, shape), block in zip(request["arrays"], blocks, strict=True):
+        array = np.frombuffer(block, np.dtype(dtype)).reshape(shape)
+        array.flags.writeable = False
+        arrays[digest] = array
+
+
+class _Child:
+    """A process that waits for one request, runs it and ends."""
+
+    def __init__(self, directory: str, arrays: dict[str, np.ndarray], connection: socket.socket) -> None:
+        self._directory = directory
+        self._pipe, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._pipe.close()
+            connection.close()
+            _serve_once(theirs, arrays, directory)
+        theirs.close()
+
+    def run(self, request: dict[str, Any], blocks: list[bytearray], connection: socket.socket) -> list[Outcome]:
+        """Outcomes up to the first that is no pass: a child that has seen a failure judges nothing else."""
         try:
-            watch = _Watch(read, child, limits, self._connection)
-            outcomes = watch.outcomes(len(cases))
-        finally:
-            os.close(read)
-            _end(child)
-            shutil.rmtree(directory, ignore_errors=True)
-        return outcomes
+            wire.send(self._pipe, request, blocks)
+        except wire.Closed:
+            pass  # the watch sees how it died
+        return _Watch(self._pipe, self._pid, request["limits"], connection).outcomes(len(request["cases"]))
 
-    def _child(self, cases: list[dict[str, Any]], limits: dict[str, Any], directory: str, pipe: int) -> NoReturn:
-        try:
-            self._connection.close()
-            _confine(limits, directory)
+    def end(self) -> None:
+        self._pipe.close()
+        _end(self._pid)
+        shutil.rmtree(self._directory, ignore_errors=True)
 
-            def tell(row: dict[str, Any]) -> None:
-                os.write(pipe, json.dumps(row).encode() + b"\n")
 
-            for row in cases:
-                case = Case.from_dict(row, self._arrays.__getitem__)
-                outcome = _run_case(case, tell)
-                tell(outcome.to_dict())
-                if outcome.kind != "pass":
-                    break
-        except BaseException as error:
-            outcome = Outcome(INVALID, "build", type(error).__name__, str(error))
-            os.write(pipe, json.dumps(outcome.to_dict()).encode() + b"\n")
-        finally:
-            os._exit(0)
+def _serve_once(pipe: socket.socket, arrays: dict[str, np.ndarray], directory: str) -> NoReturn:
+    def tell(row: dict[str, Any]) -> None:
+        pipe.sendall(json.dumps(row).encode() + b"\n")
+
+    try:
+        os.setpgid(0, 0)
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        request, blocks = wire.receive(pipe)
+        _confine(request["limits"], directory)
+        _keep(arrays, request, blocks)
+        for row in request["cases"]:
+            outcome = _run_case(Case.from_dict(row, arrays.__getitem__), tell)
+            tell(outcome.to_dict())
+            if outcome.kind != "pass":
+                break
+    except BaseException as error:
+        tell(Outcome(INVALID, "build", type(error).__name__, str(error)).to_dict())
+    finally:
+        os._exit(0)
 
 
 def _run_case(case: Case, tell: Any) -> Outcome:
@@ -131,8 +158,6 @@ def _run_case(case: Case, tell: Any) -> Outcome:
 
 
 def _confine(limits: dict[str, Any], directory: str) -> None:
-    os.setpgid(0, 0)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     seconds = math.ceil(limits["cpu_seconds"])
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
@@ -155,40 +180,49 @@ def _address_space() -> int:
 class _Watch:
     """Reads what a child says until it is done, dies or takes too long."""
 
-    def __init__(self, pipe: int, child: int, limits: dict[str, Any], connection: socket.socket) -> None:
+    def __init__(self, pipe: socket.socket, child: int, limits: dict[str, Any], connection: socket.socket) -> None:
         self._pipe, self._child, self._limits, self._connection = pipe, child, limits, connection
         self._stage, self._since = "build", time.monotonic()
 
     def outcomes(self, wanted: int) -> list[Outcome]:
         outcomes: list[Outcome] = []
         rest = b""
-        while len(outcomes) < wanted:
-            data = self._read()
-            if data is None:
-                return [*outcomes, Outcome("hang", self._stage, seconds=time.monotonic() - self._since)]
-            if not data:
-                return [*outcomes, self._death()]
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                row = json.loads(line)
-                self._since = time.monotonic()
-                if "kind" not in row:
-                    self._stage = row["stage"]
-                    continue
-                outcomes.append(Outcome.from_dict(row))
-                if row["kind"] != "pass":
-                    return outcomes
+        death = os.pidfd_open(self._child)
+        try:
+            while len(outcomes) < wanted:
+                data = self._read(death)
+                if data is None:
+                    return [*outcomes, Outcome("hang", self._stage, seconds=time.monotonic() - self._since)]
+                if not data:
+                    return [*outcomes, self._death()]
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    row = json.loads(line)
+                    self._since = time.monotonic()
+                    if "kind" not in row:
+                        self._stage = row["stage"]
+                        continue
+                    outcomes.append(Outcome.from_dict(row))
+                    if row["kind"] != "pass":
+                        return outcomes
+        finally:
+            os.close(death)
         return outcomes
 
-    def _read(self) -> bytes | None:
-        """None: the time is over; b"": the child is gone."""
+    def _read(self, death: int) -> bytes | None:
+        """None: the time is over; b"": the child is gone. What it started may hold its end of the pipe open for ever."""
         while True:
             left = self._since + self._limits["seconds"] - time.monotonic()
             if left <= 0:
                 return None
-            ready, _, _ = select.select([self._pipe, self._connection.fileno()], [], [], left)
-            if self._pipe in ready:
-                return os.read(self._pipe, 1 << 16)
+            ready, _, _ = select.select([self._pipe.fileno(), death, self._connection.fileno()], [], [], left)
+            if self._pipe.fileno() in ready:
+                try:
+                    return self._pipe.recv(1 << 16)
+                except ConnectionError:
+                    return b""
+            if death in ready:
+                return b""
             if ready and not self._connection.recv(1, socket.MSG_PEEK):
                 raise wire.Closed("the oracle is gone")
 
@@ -225,18 +259,21 @@ def _own_children() -> list[int]:
         return []
 
 
-def warm_up() -> None:
-    """Loads what a compile needs, once for all children. A compiler that is not there shows in the children."""
-    from suture import _core
+_TINY = """graph "warm_up" captured
+  x = placeholder() : f64[2] ; "x"
+  exp = exp(x) : f64[2] ; "np.exp"
+  inputs x
+  return exp
+"""
 
-    graph = _core.Graph.from_text(
-        'graph "warm_up" captured\n  x = placeholder() : f64[2] ; "x"\n  add = add(x, x) : f64[2] ; "+"\n'
-        "  inputs x\n  return add\n"
-    )
-    try:
-        _core.compile_graph(graph)(np.zeros(2))
-    except Exception:
-        pass
+
+def warm_up(backend: str) -> None:
+    """Loads what a run needs, once for all children. A compiler that is not there shows in the children."""
+    if backend.startswith("faulty:"):
+        from suture import _faulty  # noqa: F401
+    run_case.run(Case(_TINY, inputs_of([np.ones(2)]), backend=backend if backend == "eager" else "native"))
+    gc.collect()
+    gc.freeze()
 
 
 # Where compiles leave something behind; candidates must not.
@@ -260,11 +297,16 @@ def main(connection: socket.socket) -> NoReturn:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     for name, value in QUIET_OPTIONS.items():
         setattr(config, name, value)
-    gc.collect()
-    gc.freeze()
+    warm_up("eager")
     code = 0
     try:
-        Server(connection).serve()
+        try:
+            server = Server(connection)
+        except OSError as error:
+            advice = "set TMPDIR to a directory that can be written"
+            wire.send(connection, {"error": f"{error.strerror}: {error.filename or tempfile.gettempdir()}; {advice}"})
+            os._exit(1)
+        server.serve()
     except BaseException:
         sys.excepthook(*sys.exc_info())
         code = 1

@@ -34,7 +34,7 @@ KINDS = {
     "wrong_shape": "the shape of a result differs from NumPy's",
     "wrong_strides": "the memory order of a result differs from NumPy's",
     "wrong_alias": "a result shares memory with an input where NumPy's does not, or the other way round",
-    "warning": "a warning is given that NumPy does not give",
+    "warning": "a warning is given that NumPy does not give, or not given where the native backend owes it",
     "nondeterministic": "two calls with the same inputs give different results",
     "segfault": "the process dies of SIGSEGV or SIGBUS",
     "abort": "the process calls abort()",

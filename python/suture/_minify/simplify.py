@@ -412,11 +412,11 @@ def _set(name: str, value: Any, draft: Draft) -> None:
     draft.settings[name] = value
 
 
-def options(case: Case) -> Lattice:
-    """Options at their defaults, exact numerics, few calls."""
+def options(case: Case, calls: bool = True) -> Lattice:
+    """Options at their defaults, exact numerics, few `calls`."""
     elements: list[list[Form]] = [[partial(_without_option, name)] for name in case.options]
     if case.numerics != "exact":
         elements.append([partial(_set, "numerics", "exact")])
-    if case.calls > 1:
-        elements.append([partial(_set, "calls", calls) for calls in (1, 2, 3) if calls < case.calls])
+    if calls and case.calls > 1:
+        elements.append([partial(_set, "calls", count) for count in (1, 2, 3) if count < case.calls])
     return Lattice("options", case, elements)

@@ -27,6 +27,7 @@ from suture._minify import child, run_case
 from suture._minify.case import Case
 from suture._minify.signature import INVALID, Outcome, Signature, Verdict
 
+MEMORY = 4 << 30  # bytes that one run may ask for beyond copies of its inputs
 EVENTS = ("pass_done", "lowered", "fusion_decision", "kernel_source")
 
 
@@ -114,7 +115,7 @@ class CaseSubject:
             _configure(variant)
             return self._outcome(case, lambda stage: send("stage", stage)).to_dict()
 
-        return outcome_of(child.call(work, self.seconds))
+        return outcome_of(child.call(work, self.seconds, MEMORY + 8 * case.nbytes))
 
     def _outcome(self, case: Case, progress: Callable[[str], None]) -> Outcome:
         return run_case.run(case, progress)
@@ -270,7 +271,7 @@ def texts_of(records: Sequence[Mapping[str, Any]]) -> Texts:
             texts.changes += [f"{fields['name']}: {what}" for what in fields["applications"]]
         elif record["event"] == "lowered":
             texts.graph = plain_graph(fields["lowered"])
-            texts.loops, texts.schedule = fields["before"], fields["after"]
+            texts.loops, texts.schedule = fields["before"], _VERDICTS.sub("", fields["after"])
         elif record["event"] == "fusion_decision" and fields["fused"]:
             texts.fusions.append(f"{fields['producer']} into {fields['consumer']}")
         elif record["event"] == "kernel_source":
@@ -288,14 +289,20 @@ def kernels_of(lines: str) -> dict[str, str]:
     return kernels
 
 
+# Lines at the end of a schedule: which pairs were fused, and why others were not.
+_VERDICTS = re.compile(r"^(?:not )?fused .*\n", re.MULTILINE)
+_KERNEL_NUMBER = re.compile(r"\b(cpp_fused_\w+?)_\d+\b")
+
+
 def plain_graph(text: str) -> str:
     """Graph text without callables and places, which say nothing about what is computed."""
     return _PLACE.sub("", text)
 
 
 def diff(passing: str, failing: str) -> str:
-    """Unified, from the passing text to the failing one; "" when they are equal, or when there is one only."""
+    """Unified, from the passing text to the failing one, without the numbers of kernels; "" when they are equal, or when there is one only."""
     if not passing or not failing:
         return ""
-    lines = difflib.unified_diff(passing.splitlines(), failing.splitlines(), "passing", "failing", lineterm="", n=2)
+    a, b = (_KERNEL_NUMBER.sub(r"\1", text).splitlines() for text in (passing, failing))
+    lines = difflib.unified_diff(a, b, "passing", "failing", lineterm="", n=2)
     return "\n".join(lines)

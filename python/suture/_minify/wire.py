@@ -16,9 +16,9 @@ class Closed(ConnectionError):
     """The other end is gone."""
 
 
-def send(connection: socket.socket, header: Any, blocks: Sequence[bytes | memoryview] = ()) -> None:
+def send(connection: socket.socket, header: Any, blocks: Sequence[bytes | bytearray | memoryview] = ()) -> None:
     text = json.dumps(header).encode()
-    parts: list[bytes | memoryview] = [_COUNTS.pack(len(text), len(blocks)), text]
+    parts: list[bytes | bytearray | memoryview] = [_COUNTS.pack(len(text), len(blocks)), text]
     for block in blocks:
         parts += [_LENGTH.pack(len(block)), block]
     try:

@@ -44,12 +44,20 @@ def _facts() -> dict[str, Any]:
         "system": platform.platform(),
         "compiler": _compiler_works(),
         "cache": _cache_facts(),
+        "died": _died(),
         "options": [
             {"name": option.name, "value": getattr(config, option.name), "origin": _origin(option), "doc": option.doc}
             for option in config.options()
         ],
         "option_problems": _core.option_problems(),
     }
+
+
+def _died() -> list[str]:
+    """What processes of this user were doing when they died, newest first."""
+    from suture._minify import record
+
+    return [f"process {each.pid}, {each.age} ago, {each.doing}" for each in record.open_records() if not each.alive]
 
 
 def _origin(option: Any) -> str:
@@ -139,6 +147,8 @@ def _print(facts: dict[str, Any], problems: list[str], everything: bool) -> None
     line("numpy", facts["numpy"])
     line("system", facts["system"])
     line("compiler", facts["compiler"]["tool"] or ("none" if facts["python_supported"] else "not tried"))
+    if facts["died"]:
+        line("died", f"{facts['died'][0]}; `suture minify --last` reduces that to what fails")
     line("cache", f"{facts['cache']['directory'] or 'off'} ({facts['cache']['kernels']} kernels)")
     for option in facts["options"]:
         if everything or option["origin"] != "default":

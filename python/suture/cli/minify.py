@@ -10,11 +10,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suture.cli import FINDING, OK, USAGE
+from suture.cli import FINDING, INTERRUPTED, OK, USAGE
 from suture.cli._streams import emit, emit_text, say
 
 if TYPE_CHECKING:
-    from suture._minify.modes import Say, Settings
+    from suture._minify.modes import Minified, Say, Settings
     from suture._minify.record import Record
 
 
@@ -22,15 +22,30 @@ class Command:
     example = (
         "examples:\n  suture minify minifier_launcher.py     what a failed compile left behind\n"
         "  suture minify --last                   what a process did when it crashed, was killed or hung\n"
-        "  suture minify --list                   all that processes had begun and not ended"
+        "  suture minify --list                   all that processes had begun and not ended\n"
+        "  suture minify app.py --goal SB101      the smallest program with this finding of suture check\n"
+        "  suture minify app.py --predicate ./interesting.sh   the smallest one for which the command exits with 0"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         from suture.repro import add_settings
 
-        parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="minifier_launcher.py, or a repro.py")
+        parser.add_argument(
+            "file", metavar="FILE", nargs="?", type=Path, help="minifier_launcher.py, a repro.py, or a program"
+        )
+        parser.add_argument("arguments", metavar="ARGS", nargs="*", help="arguments of the program, for --goal")
         parser.add_argument("--last", action="store_true", help="the newest record of a process that died")
         parser.add_argument("--list", action="store_true", help="say what records there are, and change nothing")
+        parser.add_argument(
+            "--predicate",
+            metavar="COMMAND",
+            help="what to keep: a shell command that exits with 0; {} is the candidate's path",
+        )
+        parser.add_argument(
+            "--goal",
+            metavar="GOAL",
+            help="what a program is to keep: error, breaks=N, recompiles=N, slow=RATIO, or the id of a finding of suture check",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
         add_settings(parser)
 
@@ -40,7 +55,25 @@ class Command:
             return USAGE
         if arguments.list:
             return _list(arguments.json)
+        if arguments.goal and (arguments.predicate or arguments.last):
+            say("suture minify: --goal is for programs, and stands alone")
+            return USAGE
+        if arguments.goal or (arguments.predicate and not (arguments.last or _is_repro(arguments.file))):
+            return _minify_program(arguments)
         return _minify(arguments)
+
+
+def _is_repro(file: Path) -> bool:
+    from suture._minify import repro_file
+    from suture._minify.case import CaseError
+
+    try:
+        repro_file.load(file)
+    except (repro_file.NotARepro, OSError):
+        return False
+    except CaseError:
+        return True  # a damaged one
+    return True
 
 
 def _minify(arguments: argparse.Namespace) -> int:
@@ -58,15 +91,52 @@ def _minify(arguments: argparse.Namespace) -> int:
     except (repro_file.NotARepro, CaseError, OSError) as error:
         say(f"suture minify: {error}")
         return USAGE
+    if arguments.predicate:
+        with progress_line() as watch:
+            minified = modes.minify_by_command(repro, file.name, arguments.predicate, settings, out, watch)
+        return _ended(minified, arguments.json)
     try:
         modes.install_backend(repro, modes.backend_maker(repro))
     except Exception as error:  # of the user's backend
         return modes.cannot_run(f"the backend could not be made: {type(error).__name__}: {error}", out)
     with progress_line() as watch:
         minified = modes.minify(repro, settings, out, watch)
-    if arguments.json:
+    return _ended(minified, arguments.json)
+
+
+def _ended(minified: Minified, as_json: bool) -> int:
+    if as_json:
         emit_text(minified.to_json() + "\n")
     return minified.exit_code
+
+
+# --- programs ------------------------------------------------------------------------------------------------------------
+
+
+def _minify_program(arguments: argparse.Namespace) -> int:
+    from suture._minify import program
+    from suture._minify.goals import GoalError
+    from suture._minify.oracle import NotReproduced
+    from suture.repro import settings_of
+
+    try:
+        done = program.minify(
+            arguments.file,
+            settings_of(arguments),
+            say,
+            command=arguments.predicate,
+            goal=arguments.goal,
+            arguments=arguments.arguments,
+        )
+    except (NotReproduced, GoalError) as error:
+        say(f"NOT REPRODUCED: {error}")
+        return FINDING
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        say(f"suture minify: {arguments.file}: {error}")
+        return USAGE
+    if arguments.json:
+        emit(done.to_dict())
+    return INTERRUPTED if done.result.stopped == "interrupted" else OK
 
 
 # --- records -------------------------------------------------------------------------------------------------------------

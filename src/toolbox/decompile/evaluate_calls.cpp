@@ -118,7 +118,8 @@ void Evaluator::call_ex(bool has_keywords) {
   Value* positional = pop();
   Expressions args;
   const suture::Constant* constant = constant_of(positional->expr);
-  const bool is_display = positional->display || (constant && constant->is(suture::Constant::Kind::kTuple));
+  const bool is_display = (positional->display && as<Tuple>(positional->expr)) ||
+                          (constant && constant->is(suture::Constant::Kind::kTuple));
   if (is_display) {
     args = elements_of(positional->expr);
     for (const Expression* arg : args) starred = starred || as<Starred>(arg);

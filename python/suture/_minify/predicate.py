@@ -1,0 +1,179 @@
+"""Any test as the judge of a reduction: a command, or a Python callable.
+
+A command is called in an empty directory that holds the candidate under the name of the file that is reduced; `{}` in it becomes
+the candidate's path. Exit code 0 says that the candidate is interesting, anything else that it is not, as for cvise, creduce and
+llvm-reduce; a command that takes longer than the limit says that it is not. The command is run by the shell, in a process group
+that ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from suture._minify import repro_file
+from suture._minify.case import Case
+from suture._minify.launcher import input_names
+from suture._minify.oracle import Judgement, Limits, NotReproduced
+from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict
+
+if TYPE_CHECKING:
+    from suture._minify.repro_file import ReproFile
+
+INTERESTING = Signature("interesting")
+_PLACE = "{}"
+
+
+class Command:
+    """A shell command as a test of a file."""
+
+    def __init__(self, command: str, seconds: float) -> None:
+        self._command, self._seconds = command, seconds
+        self._running: set[int] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def accepts(self, path: Path) -> bool:
+        """Whether it ends with exit code 0, run in the directory of `path`. OSError when there is no shell."""
+        command = self._command.replace(_PLACE, _quoted(path))
+        process = subprocess.Popen(
+            command,
+            shell=True,
+            cwd=path.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        with self._lock:
+            self._running.add(process.pid)
+            stopped = self._stopped
+        if stopped:
+            _end_group(process.pid)
+        try:
+            return process.wait(self._seconds) == 0
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            _end_group(process.pid)
+            process.wait()
+            with self._lock:
+                self._running.discard(process.pid)
+
+    def stop(self) -> None:
+        """Ends what is running; from any thread."""
+        with self._lock:
+            self._stopped = True
+            for group in self._running:
+                _end_group(group)
+
+
+def _quoted(path: Path) -> str:
+    import shlex
+
+    return shlex.quote(str(path))
+
+
+def _end_group(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+class TextTest:
+    """A command as a test of texts: each is written into a directory of its own, under the name of the file."""
+
+    def __init__(self, command: Command, name: str) -> None:
+        self._command, self._name = command, name
+
+    def __call__(self, text: str) -> bool:
+        with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
+            path = Path(directory) / self._name
+            path.write_text(text, encoding="utf-8")
+            return self._command.accepts(path)
+
+
+class CaseTest:
+    """A command as a test of cases: each is written as a repro file."""
+
+    def __init__(self, command: Command, repro: ReproFile, name: str) -> None:
+        self._command, self._repro, self._stem = command, repro, Path(name).stem
+
+    def __call__(self, case: Case) -> bool:
+        with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
+            candidate = replace(self._repro, case=case, names=input_names(case), generated=[])
+            return self._command.accepts(repro_file.write(candidate, Path(directory), self._stem))
+
+
+class TestOracle:
+    """Stands for oracle.Oracle where a test is the judge. `test(case)` is called in as many threads as there are workers; an
+    exception of it ends the search."""
+
+    __test__ = False  # no test of pytest's
+
+    def __init__(
+        self, case: Case, test: Callable[[Case], bool], *, workers: int = 1, stop: Callable[[], None] | None = None
+    ):
+        self.case, self.signature, self.limits = case, INTERESTING, Limits()
+        self.repeats, self.runs, self.rate = 1, 0, 1.0
+        self._test, self._stop = test, stop
+        self._pool = ThreadPoolExecutor(max(workers, 1))
+        self._waiting: dict[Future[bool], int] = {}
+        self._tickets = 0
+
+    def __enter__(self) -> TestOracle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(kill=error is not None)
+
+    def close(self, kill: bool = False) -> None:
+        if kill and self._stop:
+            self._stop()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def reproduce(self) -> Signature:
+        """NotReproduced when the case itself is not interesting."""
+        if self.judge([self.case])[0].verdict is not Verdict.SAME:
+            raise NotReproduced("the test refuses the file as it is: there is nothing to reduce", [Outcome(PASSED)])
+        return self.signature
+
+    def submit(self, case: Case) -> int:
+        self._tickets += 1
+        self._waiting[self._pool.submit(self._test, case)] = self._tickets
+        return self._tickets
+
+    def wait(self) -> list[tuple[int, Judgement]]:
+        if not self._waiting:
+            return []
+        done, _ = wait(self._waiting, return_when=FIRST_COMPLETED)
+        return sorted((self._waiting.pop(future), self._judgement(future.result())) for future in done)
+
+    def _judgement(self, accepted: bool) -> Judgement:
+        self.runs += 1
+        kind = INTERESTING.kind if accepted else PASSED
+        return Judgement(Verdict.SAME if accepted else Verdict.PASS, Outcome(kind))
+
+    def ask(self, cases: Sequence[Case]) -> list[Verdict]:
+        return [judgement.verdict for judgement in self.judge(cases)]
+
+    def judge(self, cases: Sequence[Case]) -> list[Judgement]:
+        return [self._judgement(self._test(case)) for case in cases]
+
+    def outcomes(self, cases: Sequence[Case]) -> list[Outcome]:
+        return [judgement.outcome for judgement in self.judge(cases)]
+
+
+__all__ = ["INVALID", "CaseTest", "Command", "TestOracle", "TextTest"]
