@@ -150,7 +150,7 @@ class FinallyFolder {
     if (to < 0) return to;
     const int target = code_.skip_empty(to);
     if (target < 0) return Error::unsupported("decompile", "control runs off the end of the code");
-    if (regions_.inside(regions_.region_of(target), region)) return to;
+    if (regions_.inside(regions_.region_of(target), region) || code_.at(target).op == Op::Stop) return to;
     const int continuation = comparison.behind(body, target);
     if (continuation == CopyComparison::kDifferent)
       return Error::unsupported(
