@@ -363,7 +363,7 @@ def test_wrong_kernels_are_found_at_level_4(work: Workplace) -> None:
 def test_a_launcher_can_be_bisected(work: Workplace) -> None:
     failed = work.run(work.write("prog.py", NATIVE), "kind=codegen_error,op=maximum", SUTURE_REPRO_AFTER="lowering")
     assert failed.returncode == 1
-    by_command = work.suture("bisect", "minifier_launcher.py", "--json")
+    by_command = work.suture("bisect", "--json", "minifier_launcher.py")
     assert by_command.returncode == 1, by_command
     found = json.loads(by_command.stdout)
     assert found["reproduced"] and found["signature"].startswith("compile_error")
