@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from bench import bars
-from bench.minify_faults import FAULTS, Seeded, chain, dag, is_minimal, ops_of
+from bench.minify_faults import FAULTS as BACKEND_FAULTS
+from bench.minify_faults import Seeded, chain, dag, is_minimal, ops_of
+from bench.minify_native_faults import NATIVE_FAULTS
 from suture._minify.minimise import Result, minimise
 from suture._minify.oracle import Limits, Oracle, Servers
 
 ROOT = Path(__file__).resolve().parent.parent
+FAULTS = [*BACKEND_FAULTS, *NATIVE_FAULTS]
 TORCH = "torch==2.13.0"
 CALLS = 60  # whose cost is measured
 PEER_LIMIT = 600.0  # seconds for one graph of PyTorch's

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from suture import backends, cache, testing
     from suture._backends import list_backends, register_backend
     from suture._core import Graph
-    from suture._debug import prepare_debug
+    from suture._debug import debug, prepare_debug
     from suture._decompile import Decompiled, decompile, same_bytecode
     from suture._dump import dump
     from suture._explain import Explanation, explain
@@ -48,6 +48,7 @@ __all__ = [
     "cache",
     "compile",
     "config",
+    "debug",
     "decompile",
     "disable",
     "dump",
@@ -74,6 +75,7 @@ _LAZY = {
     "backends": None,
     "cache": None,
     "decompile": "suture._decompile",
+    "debug": "suture._debug",
     "dump": "suture._dump",
     "explain": "suture._explain",
     "guard_functions": "suture._guards",

@@ -9,6 +9,7 @@ exactly as to_json_line (src/trace/json_line.cpp) writes it; `compile_id` is Com
 """
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Protocol, TypedDict
 
 import numpy as np
@@ -127,6 +128,13 @@ def assembly_records(obj: JitCallable) -> list[str]:
 def guard_records(obj: JitCallable) -> list[str]:
     """Events guard_costs of the entries that are there now, made for this call."""
 
+def step_with(
+    hook: Callable[[Callable[..., Any], str, Callable[..., Any] | None], Callable[..., Any] | None] | None,
+) -> None:
+    """While there is a hook, compiled functions work under a tracer as they do without one, and hook(function, compile id,
+    transformed function or None) may give the function to run in place of the transformed one, or of the function itself when
+    it is one graph. The hook runs untraced."""
+
 def live_compiled() -> list[JitCallable]:
     """What suture.compile has returned and is still there, oldest first."""
 
@@ -140,6 +148,18 @@ class GuardFunctionRow(TypedDict):
 
 def guard_functions(obj: JitCallable) -> list[GuardFunctionRow]:
     """Of each entry of the function and of the functions that it made, printed from the records that guard it."""
+
+class CompiledEntry(TypedDict):
+    compile_id: str
+    entry: int
+    kind: str  # function | resume | iteration | callee
+    function: FunctionType  # what was captured
+    transformed: FunctionType | None  # what runs instead; None: the frame is one graph, or runs in the interpreter
+    graph: str  # runnable NumPy source of the captured graph; "" when there is none
+    eager_reason: str  # not empty: these inputs run the function itself
+
+def compiled_entries(obj: JitCallable) -> list[CompiledEntry]:
+    """Of the function and of the functions that it made, in order of frames and compiles."""
 
 def guard_code_records(obj: JitCallable) -> list[str]:
     """Events guard_code of the entries that are there now, made for this call."""

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from suture import _toolbox
+from suture import _core, _toolbox
 from suture._code_sources import CodeSource, find_code
-from suture._recompile import Version, compiler_for
+from suture._recompile import RUNNING, Version, compiler_for
 
 TIERS = {1: "idiomatic", 2: "structured with flags", 3: "dispatch loop", 4: "annotated disassembly"}
 
@@ -74,7 +74,9 @@ class Comparison:
 def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | None = None) -> Decompiled:
     """Python source for what `target` runs.
 
-    target: a function (wrapped by suture.compile, a method, a partial, ... count as the function inside), a code object, a
+    target: a function (a method, a partial, ... count as the function inside), a function of suture.compile that has compiled
+    something (gives what it runs: transformed code as `__transformed_code_0_for_f`, resume functions, graphs as
+    `__compiled_fn_1`, guards as `__guard_0_for_f`; before that it counts as the function inside), a code object, a
     generator, a module, the path of a .pyc or .py file, or text "module", "module:qualname" or "file:qualname". Modules are
     found without importing them. .pyc files may be of another supported version of Python.
     tier: the first tier to try for every function (3: dispatch loops, 4: disassembly).
@@ -87,10 +89,33 @@ def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | N
     """
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(str, TIERS))}, not {tier!r}")
+    if _core.is_compiled(target) and tier == 1 and check and python is None:
+        story = _of_compiled(target)
+        if story is not None:
+            return story
     source = find_code(target)
     if source.is_pyc:
         source.version, source.data = _toolbox.pyc_code(source.data)
     return _decompile(source, tier, check, python)
+
+
+def _of_compiled(target: Any) -> Decompiled | None:
+    """What a compiled function runs; None: nothing has been compiled yet."""
+    from suture._compiled_code import compiled_text
+
+    story = compiled_text(target)
+    if story is None:
+        return None
+    codes = [DecompiledCode(*code) for text in story.codes for code in text.codes]
+    weakest = max(story.codes, key=lambda text: (not text.verdict.startswith("verified"), text.tier), default=None)
+    return Decompiled(
+        source=story.source,
+        verdict=weakest.verdict if weakest else "verified: no code of Python runs",
+        tier=max((text.tier for text in story.codes), default=1),
+        version=RUNNING,
+        notes=story.notes,
+        codes=codes,
+    )
 
 
 def _decompile(source: CodeSource, tier: int, check: bool, python: str | None) -> Decompiled:

@@ -42,7 +42,10 @@ def _facts() -> str:
 
 
 def _make_writer() -> _toolbox.DumpWriter:
-    return _toolbox.DumpWriter(_core.prelude(), _core.kernel_flags(), _facts(), config.compile_debug_limit, source_line)
+    from suture._recompile import compile_here
+
+    limit = config.compile_debug_limit
+    return _toolbox.DumpWriter(_core.prelude(), _core.kernel_flags(), _facts(), limit, source_line, compile_here)
 
 
 # --- while the program runs ----------------------------------------------------------------------------------------------
@@ -89,6 +92,11 @@ class LiveDump:
             self._pid = os.getpid()
             self._writer, self.root = self._child_root()
         return self._writer
+
+
+def active() -> list[LiveDump]:
+    """Dumps that are being written, the innermost last."""
+    return list(_active)
 
 
 def start() -> None:

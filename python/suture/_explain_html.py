@@ -103,6 +103,7 @@ def to_html(data: dict[str, Any]) -> str:
     skipped = [[s["function"], _place(s), s["reason"], s["explanation"]] for s in data["skipped"]]
     limits = [[item["function"], item["limit"], "; ".join(item["grouped"])] for item in data["recompile_limits"]]
     errors = [[e["function"], e["step"], e["message"], e["artifact"]] for e in data["internal_errors"]]
+    faults = [[f["kind"], f["stage"], f["op"], _place(f), f["what"]] for f in data["injected_faults"]]
     guards = [[g["check"], g["function"], g["place"], *_counts(g)] for g in data["guards"]]
     recompiles = [[r["function"], "; ".join(r["failures"]), f"{r['ms']:.1f}"] for r in data["recompiles"]]
     kernels = [[k["name"], ", ".join(k["ops"]), k["path"]] for k in data["kernels"]]
@@ -119,6 +120,7 @@ def to_html(data: dict[str, Any]) -> str:
             "<div class='tex2jax_ignore mathjax_ignore'>",
             _head(data),
             _section("Internal errors", _table(["function", "step", "message", "saved as"], errors)),
+            _section("Faults on purpose", _table(["kind", "stage", "op", "place", "what"], faults)),
             _section("Graph breaks", _breaks(data)),
             _section("Skipped functions", _table(["function", "place", "reason", "explanation"], skipped)),
             _section(

@@ -55,8 +55,16 @@ def dump_table() -> list[tuple[str, list[str], str]]:
 class DumpWriter:
     """Writes the files of a debug dump as events arrive. Methods return "" or what went wrong, told once."""
 
-    def __init__(self, prelude: str, flags: str, facts: str, limit: int, source_line: SourceLine | None) -> None:
-        """`facts`: a JSON object for the index."""
+    def __init__(
+        self,
+        prelude: str,
+        flags: str,
+        facts: str,
+        limit: int,
+        source_line: SourceLine | None,
+        compile_hook: Callable[[str, int], bytes] | None = None,
+    ) -> None:
+        """`facts`: a JSON object for the index. `compile_hook`: as in decompile_marshal; None: decompiled text is not checked."""
     def open(self, path: str) -> str: ...
     def add_line(self, line: str) -> str: ...
     def directory_of(self, compile_id: str) -> str:
@@ -139,7 +147,13 @@ class Reducer:
 
 # --- clinic -------------------------------------------------------------------------------------------------------------
 
-def clinic_json(lines: Sequence[str], statuses: str, facts: str, source_line: SourceLine | None) -> str:
+def clinic_json(
+    lines: Sequence[str],
+    statuses: str,
+    facts: str,
+    source_line: SourceLine | None,
+    compile_hook: Callable[[str, int], bytes] | None = None,
+) -> str:
     """Findings, functions and verdict of a whole run. `statuses`: JSON list of Status; `facts`: JSON object with what the
     command measured: {"wall_ms", "baseline_ms", "exit_code", "baseline": [Status]}; missing keys are unknown."""
 
@@ -206,6 +220,18 @@ def decompile_marshal(
     facts: what only the function object knows, see python/suture/_code_sources.py.
     qualname: of the code object meant, "" for all. tier: the first to try.
     """
+
+def decompile_transformed(
+    data: bytes, version: tuple[int, int], name: str, compile_hook: Callable[[str, int], bytes] | None
+) -> DecompileRecord:
+    """Source for the transformed code of a frame, as the function `name`: tail calls are calls, the emptying of variables is left
+    out (see src/bytecode/readable_output.h); the verdict is about that."""
+
+LineTables = tuple[int, bytes, list[tuple[int, "LineTables"]], str]
+
+def map_lines(executing: bytes, printed: bytes, version: tuple[int, int], transformed_name: str) -> LineTables:
+    """(first line, line table, [(index into co_consts, the same of that code object)], where the pairing ended or ""): positions of
+    `printed`, the compiled text, for `executing`. Not "": the text was made by decompile_transformed under that name."""
 
 def pyc_code(file: bytes) -> tuple[tuple[int, int], bytes]:
     """Of a .pyc file: version of Python, and the marshalled code."""

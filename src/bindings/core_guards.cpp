@@ -6,6 +6,7 @@
 #include "cpython/discard_error.h"
 #include "cpython/jit_callable.h"
 #include "driver/report_guards.h"
+#include "runtime/stepping.h"
 
 namespace suture {
 namespace {
@@ -38,6 +39,38 @@ nb::list guard_functions(nb::handle object) {
   nb::list rows;
   for (const PyRef& callable : compiler().family_callables(object.ptr()))
     add_guard_functions(callable.get(), rows);
+  return rows;
+}
+
+std::string graph_code(const FrameRecord& record, int compile) {
+  std::string code;
+  for (const Event& event : record.events) {
+    if (event.id != EventId::kGraphCaptured || event.compile.compile != compile) continue;
+    const EventValue* value = event.find("code");
+    if (const auto* found = value ? std::get_if<std::string>(value) : nullptr) code = *found;
+  }
+  return code;
+}
+
+nb::list compiled_entries(nb::handle object) {
+  checked_cache_of(object);
+  nb::list rows;
+  for (const PyRef& callable : compiler().family_callables(object.ptr())) {
+    const CodeCache& cache = cache_of(callable.get());
+    auto record = compiler().record(cache.frame_id());
+    for (const auto& entry : cache.entries()) {
+      nb::dict row;
+      row["compile_id"] = text(CompileId{cache.frame_id(), entry->number, 0}.str());
+      row["entry"] = entry->number;
+      row["kind"] = text(record ? std::string(name_of(record->kind)) : "");
+      row["function"] = nb::borrow<nb::object>(jit_callable_function(callable.get()));
+      row["transformed"] =
+          entry->transformed ? nb::borrow<nb::object>(entry->transformed.get()) : nb::object(nb::none());
+      row["graph"] = text(record ? graph_code(*record, entry->number) : "");
+      row["eager_reason"] = text(entry->eager_reason);
+      rows.append(row);
+    }
+  }
   return rows;
 }
 
@@ -93,6 +126,10 @@ std::optional<int> failing_guard(nb::handle object, int number, const nb::tuple&
 }  // namespace
 
 void bind_guards(nb::module_& module) {
+  module.def(
+      "step_with",
+      [](nb::object hook) { set_stepping_hook(hook.is_none() ? PyRef() : PyRef::borrow(hook.ptr())); },
+      nb::arg("hook").none());
   module.def("live_compiled", [] {
     nb::list out;
     for (const PyRef& callable : compiler().program_callables())
@@ -100,6 +137,7 @@ void bind_guards(nb::module_& module) {
     return out;
   });
   module.def("guard_functions", &guard_functions, nb::arg("obj"));
+  module.def("compiled_entries", &compiled_entries, nb::arg("obj"));
   module.def("guard_code_records", &guard_code_records, nb::arg("obj"));
   module.def("bound_arguments", &bound_arguments, nb::arg("obj"), nb::arg("args"), nb::arg("kwargs"));
   module.def("failing_guard", &failing_guard, nb::arg("obj"), nb::arg("entry"), nb::arg("bound"));

@@ -14,7 +14,9 @@
 #include "bindings/toolbox_module.h"
 #include "bytecode/marshal_reader.h"
 #include "bytecode/pyc_file.h"
+#include "bytecode/readable_output.h"
 #include "toolbox/decompile/decompile.h"
+#include "toolbox/decompile/line_map.h"
 
 namespace suture::toolbox {
 namespace {
@@ -49,20 +51,6 @@ CodeTreePtr select_code(const CodeTreePtr& root, const std::string& qualname) {
           .c_str());
 }
 
-// Calls back into Python. What `compile` refuses is an answer; Ctrl-C is none.
-CompileSource compiler(const nb::object& hook) {
-  if (hook.is_none()) return nullptr;
-  return [hook](const std::string& source, int flags) -> Result<std::string> {
-    try {
-      const auto code = nb::cast<nb::bytes>(hook(text(source), flags));
-      return std::string(code.c_str(), code.size());
-    } catch (nb::python_error& error) {
-      if (!error.matches(PyExc_Exception)) throw;
-      return Error::unsupported("compile", fmt::format("it does not compile: {}", error.what()));
-    }
-  };
-}
-
 // The constants of _function_facts in python/suture/_code_sources.py.
 FunctionFacts facts_of(const nb::object& marshalled, PythonVersion version) {
   if (marshalled.is_none()) return {};
@@ -83,16 +71,7 @@ FunctionFacts facts_of(const nb::object& marshalled, PythonVersion version) {
   return facts;
 }
 
-nb::dict decompile_marshal(const nb::bytes& data, const nb::tuple& python, const nb::object& hook,
-                           const nb::object& unverifiable, const nb::object& facts,
-                           const nb::object& qualname, int tier) {
-  const PythonVersion version = version_of(python);
-  const CodeTreePtr root = value_or_raise(read_code(view(data), version, {.placeholders = true}));
-  const CodeTreePtr code = select_code(root, bytes_of(qualname));
-  const Decompilation done = decompile(*code, {.compile = compiler(hook),
-                                               .unverifiable = bytes_of(unverifiable),
-                                               .function = facts_of(facts, version),
-                                               .first_tier = static_cast<Tier>(tier)});
+nb::dict record_of(const Decompilation& done) {
   nb::list codes;
   for (const CodeReport& each : done.codes) {
     const CodeView& it = each.code->view;
@@ -107,12 +86,68 @@ nb::dict decompile_marshal(const nb::bytes& data, const nb::tuple& python, const
   return record;
 }
 
+nb::dict decompile_marshal(const nb::bytes& data, const nb::tuple& python, const nb::object& hook,
+                           const nb::object& unverifiable, const nb::object& facts,
+                           const nb::object& qualname, int tier) {
+  const PythonVersion version = version_of(python);
+  const CodeTreePtr root = value_or_raise(read_code(view(data), version, {.placeholders = true}));
+  const CodeTreePtr code = select_code(root, bytes_of(qualname));
+  const Decompilation done = decompile(*code, {.compile = compile_source(hook),
+                                               .unverifiable = bytes_of(unverifiable),
+                                               .function = facts_of(facts, version),
+                                               .first_tier = static_cast<Tier>(tier)});
+  return record_of(done);
+}
+
+nb::dict decompile_transformed(const nb::bytes& data, const nb::tuple& python, const nb::object& name,
+                               const nb::object& hook) {
+  const CodeTreePtr code = value_or_raise(read_code(view(data), version_of(python), {.placeholders = true}));
+  const ReadableOutput readable = value_or_raise(readable_output(*code, bytes_of(name)));
+  return record_of(
+      decompile(readable.code, {.compile = compile_source(hook), .unverifiable = "the check was left out"}));
+}
+
+nb::tuple line_map_tuple(const LineMap& map) {
+  nb::list nested;
+  for (const auto& [constant, lines] : map.nested)
+    nested.append(nb::make_tuple(constant, line_map_tuple(lines)));
+  return nb::make_tuple(map.first_line,
+                        nb::bytes(reinterpret_cast<const char*>(map.table.data()), map.table.size()), nested,
+                        text(map.difference));
+}
+
+nb::tuple map_lines_of(const nb::bytes& executing, const nb::bytes& printed, const nb::tuple& python,
+                       const nb::object& transformed_name) {
+  const PythonVersion version = version_of(python);
+  const CodeTreePtr one = value_or_raise(read_code(view(executing), version, {.placeholders = true}));
+  const CodeTreePtr other = value_or_raise(read_code(view(printed), version, {.placeholders = true}));
+  return line_map_tuple(value_or_raise(map_lines(*one, *other, bytes_of(transformed_name))));
+}
+
 }  // namespace
+
+// Calls back into Python. What `compile` refuses is an answer; Ctrl-C is none.
+CompileSource compile_source(const nb::object& hook) {
+  if (hook.is_none()) return nullptr;
+  return [hook](const std::string& source, int flags) -> Result<std::string> {
+    try {
+      const auto code = nb::cast<nb::bytes>(hook(text(source), flags));
+      return std::string(code.c_str(), code.size());
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) throw;
+      return Error::unsupported("compile", fmt::format("it does not compile: {}", error.what()));
+    }
+  };
+}
 
 void bind_decompiler(nb::module_& module) {
   module.def("decompile_marshal", &decompile_marshal, nb::arg("data"), nb::arg("version"),
              nb::arg("compile_hook").none(), nb::arg("unverifiable"), nb::arg("facts").none(),
              nb::arg("qualname"), nb::arg("tier"));
+  module.def("decompile_transformed", &decompile_transformed, nb::arg("data"), nb::arg("version"),
+             nb::arg("name"), nb::arg("compile_hook").none());
+  module.def("map_lines", &map_lines_of, nb::arg("executing"), nb::arg("printed"), nb::arg("version"),
+             nb::arg("transformed_name"));
   module.def("pyc_code", [](const nb::bytes& file) {
     constexpr size_t kHeader = 16;
     const PycFile pyc = value_or_raise(read_pyc(view(file)));

@@ -135,15 +135,16 @@ void bind_dump(nb::module_& module) {
       .def(
           "__init__",
           [](DumpWriter* self, nb::object prelude, nb::object flags, nb::object facts, int64_t limit,
-             nb::object callback) {
+             nb::object callback, nb::object compile_hook) {
             new (self) DumpWriter({.prelude = bytes_of(prelude),
                                    .build_flags = bytes_of(flags),
                                    .facts = bytes_of(facts),
                                    .limit = limit,
-                                   .source_line = source_line(callback)});
+                                   .source_line = source_line(callback),
+                                   .compile_source = compile_source(compile_hook)});
           },
           nb::arg("prelude"), nb::arg("flags"), nb::arg("facts"), nb::arg("limit"),
-          nb::arg("source_line").none())
+          nb::arg("source_line").none(), nb::arg("compile_hook") = nb::none())
       .def("open", [](DumpWriter& writer, nb::object path) { return text(writer.open(path_bytes(path))); })
       .def("add_line",
            [](DumpWriter& writer, nb::object line) { return text(writer.add_line(bytes_of(line))); })
@@ -167,11 +168,13 @@ void bind_reports(nb::module_& module) {
       nb::arg("lines"), nb::arg("status"), nb::arg("source_line").none());
   module.def(
       "clinic_json",
-      [](nb::object lines, nb::object statuses, nb::object facts, nb::object callback) {
-        return text(value_or_raise(
-            clinic_json(lines_of(lines), bytes_of(statuses), bytes_of(facts), source_line(callback))));
+      [](nb::object lines, nb::object statuses, nb::object facts, nb::object callback,
+         nb::object compile_hook) {
+        return text(value_or_raise(clinic_json(lines_of(lines), bytes_of(statuses), bytes_of(facts),
+                                               source_line(callback), compile_source(compile_hook))));
       },
-      nb::arg("lines"), nb::arg("statuses"), nb::arg("facts"), nb::arg("source_line").none());
+      nb::arg("lines"), nb::arg("statuses"), nb::arg("facts"), nb::arg("source_line").none(),
+      nb::arg("compile_hook") = nb::none());
   module.def("clinic_text",
              [](nb::object report) { return text(value_or_raise(clinic_text(bytes_of(report)))); });
   const auto& files = all_dump_files();

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "toolbox/decompile/decompile.h"
 
 namespace nb = nanobind;
 
@@ -31,6 +32,9 @@ inline std::string bytes_of(nb::handle string) {
   if (!encoded.is_valid()) throw nb::python_error();
   return std::string(encoded.c_str(), encoded.size());
 }
+
+// A compiler in Python for DecompileOptions; null for None.
+CompileSource compile_source(const nb::object& hook);
 
 void bind_decompile(nb::module_& module);   // code objects as bytes: decoding, comparing
 void bind_decompiler(nb::module_& module);  // source for code objects

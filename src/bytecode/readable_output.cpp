@@ -35,6 +35,15 @@ class Rewriter {
         for (int part = i - 1; part <= i + 3; ++part) to_[at(part)].clear();
   }
 
+  // What shows once the emptying of variables is gone.
+  void simplify() {
+    for (int i = 0; i < count(); ++i) to_[at(i)].push_back(old_.instructions[at(i)]);
+    for (int i = 0; i + 1 < count(); ++i)
+      if (is_idle_pair(i)) to_[at(i)].clear(), to_[at(i + 1)].clear();
+    for (int i = 0; i + 5 < count(); ++i)
+      if (calls_exit(i)) call_exit_plainly(i);
+  }
+
   Function result(std::vector<int>& origin) const {
     Function out = old_;
     out.instructions.clear();
@@ -76,6 +85,42 @@ class Rewriter {
     return made;
   }
 
+  bool is(int i, Opcode opcode) const { return old_.instructions[at(i)].opcode == opcode; }
+  int arg(int i) const { return old_.instructions[at(i)].arg; }
+  bool is_target(int i) const {
+    return std::ranges::any_of(old_.instructions,
+                               [i](const Instruction& each) { return each.target == i; }) ||
+           std::ranges::any_of(old_.exception_regions,
+                               [i](const ExceptionRegion& each) { return each.target == i; });
+  }
+
+  // x = x, or a variable that holds a value from one instruction to the next only.
+  bool is_idle_pair(int i) const {
+    if (arg(i) != arg(i + 1) || is_target(i + 1)) return false;
+    if (is(i, Opcode::LOAD_FAST) && is(i + 1, Opcode::STORE_FAST)) return true;
+    if (!is(i, Opcode::STORE_FAST) || !is(i + 1, Opcode::LOAD_FAST) || arg(i) < old_.code.parameter_count())
+      return false;
+    const auto uses = std::ranges::count_if(old_.instructions, [&](const Instruction& each) {
+      return each.arg == arg(i) && (each.opcode == Opcode::LOAD_FAST || each.opcode == Opcode::STORE_FAST);
+    });
+    return uses == 2;
+  }
+
+  // exit(None, None, None) at the end of a with statement, whose first argument stands where a method has its object.
+  bool calls_exit(int i) const {
+    const bool loads = is(i, Opcode::LOAD_FAST) && is(i + 1, Opcode::LOAD_CONST) &&
+                       is(i + 2, Opcode::LOAD_CONST) && is(i + 3, Opcode::LOAD_CONST) &&
+                       (i == 0 || !is(i - 1, Opcode::PUSH_NULL));
+    return loads && is(i + 4, Opcode::PRECALL) && arg(i + 4) == 2 && is(i + 5, Opcode::CALL) &&
+           arg(i + 5) == 2;
+  }
+
+  void call_exit_plainly(int i) {
+    to_[at(i)] = {like(i, Opcode::PUSH_NULL, 0), old_.instructions[at(i)]};
+    to_[at(i + 4)] = {like(i + 4, Opcode::PRECALL, 3)};
+    to_[at(i + 5)] = {like(i + 5, Opcode::CALL, 3)};
+  }
+
   // Finds the BUILD_TUPLE that takes the marker. The code between them only pushes the callable and the arguments.
   void mark_tail_call(int marker) {
     int depth = 1;
@@ -102,15 +147,21 @@ const OpcodeInfo* info_of(const Function& function, const Instruction& instructi
   return opcode_info(function.code.version, instruction.opcode);
 }
 
-// Without our own helpers, free variables in alphabetical order.
+bool names_local(const Function& function, const Instruction& instruction) {
+  const OpcodeInfo* info = info_of(function, instruction);
+  return info && (info->operand == Operand::kLocal || info->operand == Operand::kCell);
+}
+
+// Those that are used, in alphabetical order.
 void order_free_variables(Function& function) {
   CodeView& view = function.code;
+  std::vector<bool> used(view.local_names.size());
+  for (const Instruction& instruction : function.instructions)
+    if (names_local(function, instruction) && static_cast<size_t>(instruction.arg) < used.size())
+      used[static_cast<size_t>(instruction.arg)] = true;
   std::vector<size_t> order(view.local_names.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::erase_if(order, [&](size_t slot) {
-    return is_free(view, slot) &&
-           (view.local_names[slot] == kTailCall || view.local_names[slot] == kReleaseArguments);
-  });
+  std::erase_if(order, [&](size_t slot) { return is_free(view, slot) && !used[slot]; });
   const auto first_free =
       std::ranges::stable_partition(order, [&](size_t slot) { return !is_free(view, slot); });
   std::ranges::sort(first_free, {}, [&](size_t slot) { return view.local_names[slot]; });
@@ -123,9 +174,7 @@ void order_free_variables(Function& function) {
     kinds.push_back(view.local_kinds[slot]);
   }
   for (Instruction& instruction : function.instructions) {
-    const OpcodeInfo* info = info_of(function, instruction);
-    const bool local = info && (info->operand == Operand::kLocal || info->operand == Operand::kCell);
-    if (local && static_cast<size_t>(instruction.arg) < position.size())
+    if (names_local(function, instruction) && static_cast<size_t>(instruction.arg) < position.size())
       instruction.arg = position[static_cast<size_t>(instruction.arg)];
     if (instruction.opcode == Opcode::COPY_FREE_VARS) instruction.arg = static_cast<int>(first_free.size());
   }
@@ -153,8 +202,13 @@ Result<ReadableOutput> readable_output(const CodeTree& transformed, const std::s
   SUTURE_TRY(function, decode_function(transformed.view));
   Rewriter rewriter(function);
   rewriter.rewrite();
+  std::vector<int> first_origin;
+  const Function without = rewriter.result(first_origin);
+  Rewriter simplifier(without);
+  simplifier.simplify();
   ReadableOutput out;
-  Function readable = rewriter.result(out.origin);
+  Function readable = simplifier.result(out.origin);
+  for (int& origin : out.origin) origin = first_origin[static_cast<size_t>(origin)];
   out.code.constants = transformed.constants;
   order_free_variables(readable);
   keep_first_constant_free(readable, out.code.constants);

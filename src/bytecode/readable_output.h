@@ -1,7 +1,7 @@
 // The transformed code of a frame (capture/output_bytecode.h) as one wants to read it.
 //
 //   return (__tail_call, __resume_at_88_2, n, y)      =>   return __resume_at_88_2(n, y)
-//   the emptying of variables that nothing needs      =>   left out
+//   the emptying of variables that nothing needs      =>   left out, as are x = x and variables that hold a value for one step
 //
 // What is left out or rewritten changes neither values nor their order: a tail call is made by whoever called the
 // transformed code, and variables are emptied so that objects die when they died in the user's function.

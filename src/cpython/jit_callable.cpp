@@ -57,7 +57,7 @@ PyObject* bind_and_call(JitCallableObject* self, const ParameterLayout& layout, 
 
 PyObject* call_state(JitCallableObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
   ++self->state->calls;
-  if (self->state->bypassed() || is_watched())
+  if (self->state->bypassed() || (is_watched() && !stepping))
     return PyObject_Vectorcall(self->function, arguments, flags, names);
   const ParameterLayout& layout = current_layout(self);
   const Py_ssize_t count = PyVectorcall_NARGS(flags);

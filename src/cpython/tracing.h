@@ -2,12 +2,16 @@
 // cProfile, threading.settrace).
 //
 // A watcher has to see every call and line of the user's function, so a compiled function runs in the interpreter
-// while there is one. CPython keeps the answer in one byte that its own call path reads.
+// while there is one, except inside suture.debug(). CPython keeps the answer in one byte that its own call path reads.
 #pragma once
 
 #include "cpython/py_ref.h"
 
 namespace suture {
+
+// While suture.debug() is in force compiled functions show a debugger what they run, so they do not run in the interpreter
+// for it (runtime/stepping.h).
+inline bool stepping = false;
 
 inline bool is_watched() noexcept {
   const PyThreadState* thread = _PyThreadState_UncheckedGet();

@@ -478,7 +478,8 @@ std::function<void(uint32_t, int)> replay_reporter(const CompileContext& ctx, co
 namespace {
 
 // Made from code objects that live on with the record: they hold constants only.
-Event frame_code_event(const CompileId& id, const std::string& name, PyView original, PyView transformed) {
+Event frame_code_event(const CompileId& id, const std::string& function, const std::string& name,
+                       PyView original, PyView transformed) {
   const PythonVersion version = running_python_version();
   const auto bytes = [](PyView code) {
     const auto marshalled = code ? marshalled_code(code) : Result<std::string>("");
@@ -486,6 +487,7 @@ Event frame_code_event(const CompileId& id, const std::string& name, PyView orig
   };
   return Event(EventId::kFrameCode, id)
       .set("name", name)
+      .set("function", function)
       .set("python", fmt::format("{}.{}", version.major, version.minor))
       .set("original", bytes(original))
       .set("transformed", bytes(transformed));
@@ -497,8 +499,9 @@ void report_code(const CompileContext& ctx, Compiler& compiler, const FrameInput
   const PyRef original = PyRef::borrow(function_code(input.function));
   const PyRef code = PyRef::borrow(transformed ? function_code(transformed) : nullptr);
   const std::string name = transformed ? function_name(transformed) : "";
-  compiler.report_unwritten(ctx.id, {EventId::kFrameCode}, [id = ctx.id, name, original, code] {
-    return std::vector<Event>{frame_code_event(id, name, original.get(), code.get())};
+  const std::string function = function_name(input.function);
+  compiler.report_unwritten(ctx.id, {EventId::kFrameCode}, [id = ctx.id, function, name, original, code] {
+    return std::vector<Event>{frame_code_event(id, function, name, original.get(), code.get())};
   });
 }
 

@@ -164,10 +164,11 @@ int64_t symbol_value(const InputBinding& binding, std::span<PyObject* const> inp
   return binding.stride ? facts.strides[binding.axis] / itemsize(*facts.dtype) : facts.shape[binding.axis];
 }
 
-RingFile::Ticket write_record(RingFile& file, const RecordedGraph& graph, const char* kind,
+// `number`: the how manieth run it is, from 1; 0: not known.
+RingFile::Ticket write_record(RingFile& file, const RecordedGraph& graph, const char* kind, int64_t number,
                               std::span<PyObject* const> inputs, int64_t limit) {
   JsonWriter json;
-  json.begin_object().field("kind", kind).key("symbols").begin_object();
+  json.begin_object().field("kind", kind).field("number", number).key("symbols").begin_object();
   std::vector<int64_t> symbols = graph.hints;
   for (const InputBinding& binding : graph.bindings) {
     auto& value = symbols[static_cast<size_t>(binding.symbol)];
@@ -207,7 +208,8 @@ class RunRecords : public RunWatch {
   Session begins(std::span<PyObject* const> inputs) override {
     if (Compiler::measuring || (!every_run() && !is_new(signature_of(inputs)))) return {};
     const int64_t limit = every_run() ? kDataOfAllRuns : kDataOfFirstRuns;
-    const RingFile::Ticket ticket = write_record(*compiler_.records(), *graph_, "run", inputs, limit);
+    const int64_t number = every_run() ? ++runs_ : 0;
+    const RingFile::Ticket ticket = write_record(*compiler_.records(), *graph_, "run", number, inputs, limit);
     return {ticket.serial, ticket.offset};
   }
 
@@ -225,6 +227,7 @@ class RunRecords : public RunWatch {
   Compiler& compiler_;  // outlives every compiled graph: it belongs to the module
   std::array<uint64_t, kMostSignatures> seen_{};
   size_t count_ = 0;
+  int64_t runs_ = 0;
 };
 
 }  // namespace
@@ -257,7 +260,7 @@ OpenRecord record_compile(const RecordedGraph* graph, std::span<const PyRef> inp
   std::vector<PyObject*> objects;
   for (const PyRef& input : inputs) objects.push_back(input.get());
   RingFile* file = compiler.records();
-  return {file, write_record(*file, *graph, "compile", objects, kDataOfFirstRuns)};
+  return {file, write_record(*file, *graph, "compile", 0, objects, kDataOfFirstRuns)};
 }
 
 void record_runs(PyView compiled_graph, std::shared_ptr<const RecordedGraph> graph, Compiler& compiler) {

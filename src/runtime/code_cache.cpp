@@ -13,6 +13,8 @@
 #include "cpython/hidden_frames.h"
 #include "cpython/objects.h"
 #include "cpython/tail_call.h"
+#include "cpython/untraced.h"
+#include "runtime/stepping.h"
 
 namespace suture {
 
@@ -278,6 +280,8 @@ PyObject* CodeCache::compile_and_run(const FrameInput& input, Running& running) 
   const PyRef code = code_;
   Result<CompileOutcome> outcome = [&] {
     const Compiling compiling(*this);
+    std::optional<Untraced> untraced;
+    if (is_stepping()) untraced.emplace();
     return compile_(*this, input);
   }();
   if (!outcome.ok()) {
@@ -322,8 +326,16 @@ void CodeCache::skip(std::string reason) {
 
 PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, Running& running) {
   if (!entry.eager_reason.empty()) return run_eagerly(input);
-  if (!entry.transformed) return run_graph(entry, input, *running.scratch);
-  PyObject* result = run_transformed(entry, input, *running.scratch);
+  PyView transformed = entry.transformed.get();
+  PyRef stepped;
+  if (is_stepping()) [[unlikely]] {
+    const std::string id = std::to_string(frame_id_) + "/" + std::to_string(entry.number);
+    stepped = stepping_function(input.function, id.c_str(), transformed);
+    if (stepped && transformed == nullptr) return call_with_bound(stepped.get(), input.arguments);
+    if (stepped) transformed = stepped.get();
+  }
+  if (!transformed) return run_graph(entry, input, *running.scratch);
+  PyObject* result = run_transformed(entry, transformed, input, *running.scratch);
   if (result != nullptr) return running.is_tail_call ? result : finish_tail_call(result);
   if (needs_frame_rerun()) return run_eagerly(input);
   drop_hidden_frame();
@@ -332,9 +344,9 @@ PyObject* CodeCache::run(CacheEntry& entry, const FrameInput& input, Running& ru
 
 // The entry values are fetched where no other code has run since the guards were evaluated. The frame takes
 // references of its own before it runs anything; ours are gone by then, so that it can let go of the objects.
-PyObject* CodeCache::run_transformed(const CacheEntry& entry, const FrameInput& input,
+PyObject* CodeCache::run_transformed(const CacheEntry& entry, PyView transformed, const FrameInput& input,
                                      const GuardScratch& scratch) {
-  if (entry.entry_values.empty()) return call_with_bound(entry.transformed.get(), input.arguments);
+  if (entry.entry_values.empty()) return call_with_bound(transformed, input.arguments);
   Slots arguments(input.arguments.size() + entry.entry_values.size());
   std::vector<PyRef> ints;  // plain numbers: that they live on can be seen by nobody
   auto next = std::ranges::copy(input.arguments, arguments.span().begin()).out;
@@ -347,8 +359,7 @@ PyObject* CodeCache::run_transformed(const CacheEntry& entry, const FrameInput& 
     }
     if (*next++ == nullptr) return PyErr_Occurred() ? nullptr : run_eagerly(input);
   }
-  return PyObject_Vectorcall(entry.transformed.get(), arguments.span().data(), arguments.span().size(),
-                             nullptr);
+  return PyObject_Vectorcall(transformed, arguments.span().data(), arguments.span().size(), nullptr);
 }
 
 PyObject* CodeCache::run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch) {

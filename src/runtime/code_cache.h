@@ -132,7 +132,8 @@ class CodeCache : public FrameState {
   CacheEntry* install(std::unique_ptr<CacheEntry> entry);
   void skip(std::string reason);
   PyObject* run(CacheEntry& entry, const FrameInput& input, Running& running);
-  PyObject* run_transformed(const CacheEntry& entry, const FrameInput& input, const GuardScratch& scratch);
+  PyObject* run_transformed(const CacheEntry& entry, PyView transformed, const FrameInput& input,
+                            const GuardScratch& scratch);
   PyObject* run_graph(CacheEntry& entry, const FrameInput& input, GuardScratch& scratch);
   void drop_entries();
   void start_anew_after_new_code(PyView function);

@@ -18,9 +18,11 @@ Result<std::string> explain_text(const std::vector<std::string>& lines, std::str
 }
 
 Result<std::string> clinic_json(const std::vector<std::string>& lines, std::string_view statuses,
-                                std::string_view facts, const SourceLine& source_line) {
+                                std::string_view facts, const SourceLine& source_line,
+                                CompileSource compile_source) {
   SUTURE_TRY(parsed_statuses, parse_statuses(statuses));
   SUTURE_TRY(parsed_facts, parse_facts(facts));
+  parsed_facts.compile_source = std::move(compile_source);
   Explanation run(lines, std::move(parsed_statuses), source_line);
   return report_json(examine(run, std::move(parsed_facts)), source_line);
 }

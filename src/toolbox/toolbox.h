@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "toolbox/decompile/decompile.h"
 #include "toolbox/logs/chrome_trace.h"
 #include "toolbox/logs/log_renderer.h"
 #include "toolbox/logs/log_settings.h"
@@ -21,9 +22,10 @@ Result<std::string> explain_json(const std::vector<std::string>& lines, std::str
 Result<std::string> explain_text(const std::vector<std::string>& lines, std::string_view status,
                                  const SourceLine& source_line);
 
-// See clinic/clinic.h for `facts` and the schema of the report.
+// See clinic/clinic.h for `facts` and the schema of the report. `compile_source` checks decompiled text; null: it stays unverified.
 Result<std::string> clinic_json(const std::vector<std::string>& lines, std::string_view statuses,
-                                std::string_view facts, const SourceLine& source_line);
+                                std::string_view facts, const SourceLine& source_line,
+                                CompileSource compile_source = nullptr);
 // `report`: what clinic_json returned.
 Result<std::string> clinic_text(std::string_view report);
 

@@ -281,8 +281,10 @@ def test_status_and_explain_name_it():
     assert "Injected Fault: wrong_value (kernel) on op 'maximum' at " in str(explanation)
     (fault,) = explanation.to_dict()["injected_faults"]
     assert (fault["kind"], fault["op"], fault["function"], fault["count"]) == ("wrong_value", "maximum", "chain", 1)
+    assert "Faults on purpose" in explanation._repr_html_()
     sound = suture.compile(chain)
     sound(X)
+    assert "Faults on purpose" not in suture.explain(sound)._repr_html_()
     assert sound.status()["injected_faults"] == [] and "Injected" not in str(suture.explain(sound))
 
 

@@ -1,6 +1,8 @@
 """The minifier on faults of every kind: how small the result is, how many oracle calls it took, and that nothing is left behind."""
 
+import errno
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -236,6 +238,30 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
             oracle.reproduce()
     assert list(tmp_path.iterdir()) == []
     assert children_of(os.getpid()) == before
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    case = chain(3, {1: "maximum"}, fault="op=maximum,kind=hang")
+    timer = threading.Timer(2.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        minimise(case)  # the first run hangs for 30 s
+    assert time.monotonic() - begin < 15
+    assert list(tmp_path.iterdir()) == []
+    assert children_of(os.getpid()) == []
+
+
+def test_no_room_for_temporary_files_is_said_so(monkeypatch):
+    def full(prefix):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/somewhere/suture-minify-1")
+
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    with Oracle(chain(2), fork=True) as oracle:
+        with pytest.raises(MinifyError, match="No space left on device: /somewhere/.*; set TMPDIR to a directory"):
+            oracle.reproduce()
+    assert children_of(os.getpid()) == []
 
 
 def test_what_a_child_started_dies_with_it():

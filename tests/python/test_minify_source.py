@@ -295,7 +295,7 @@ f(np.ones(3))
 
 def test_the_goal_of_a_finding_keeps_it(run_python: Run, write_program: Callable[[str], Path], tmp_path: Path) -> None:
     """One frame compiles in the result as well, and it breaks for the same reason."""
-    done = run_python("-m", "suture", "minify", "--goal", "SB101", "--budget", "12", str(write_program(BREAKS)))
+    done = run_python("-m", "suture", "minify", "--goal", "SB101", "--budget", "40", str(write_program(BREAKS)))
     assert done.returncode == 0, done
     checked = run_python("-m", "suture", "check", "--json", "repro.py")
     findings = json.loads(checked.stdout)["findings"]
@@ -328,3 +328,23 @@ def test_goals_look_at_the_functions(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for words in ("breaks", "breaks=3", "recompiles=1", "slow", "slow=3", "recompile", "SB101")
     }
     assert [words for words, answer in reached.items() if answer] == ["breaks", "recompiles=1", "slow", "recompile"]
+
+
+# --- suture.minify -------------------------------------------------------------------------------------------------------
+
+
+def test_minify_takes_a_predicate() -> None:
+    def f(x: Any) -> Any:
+        y = np.exp(np.sqrt(np.abs(np.sin(x) + 1))) * 2
+        if y.sum() > 0:  # two graphs: one in front of the branch, one behind it
+            y = np.log(y) - x
+        return y
+
+    def has(op: str) -> Callable[[Case], bool]:
+        return lambda case: any(node["op"] == op for node in case.graph.nodes)
+
+    for op in ("sqrt", "log"):
+        found = suture.minify(f, np.linspace(0, 1, 6), predicate=has(op))
+        assert [node["op"] for node in found.case.graph.nodes if node["kind"] != "Input"] == [op]
+    with pytest.raises(NotReproduced, match="refuses each of the 2 graphs"):
+        suture.minify(f, np.linspace(0, 1, 6), predicate=has("cos"))

@@ -223,6 +223,16 @@ def test_a_wrong_value_is_found_at_level_4_and_reduced(work: Workplace) -> None:
     assert explained.returncode == 0 and "expected  wrong_value" in explained.stdout
 
 
+def test_a_failure_of_the_second_call_needs_two_calls(work: Workplace) -> None:
+    text = FAULTY.replace("print(f(x", "f(x, x[::-1])\nprint(f(x")
+    fault = "faulty:op=maximum,kind=second_call_error"
+    failed = work.run(work.write("prog.py", text), fault, SUTURE_REPRO_AFTER="capture")
+    assert "suture.BackendCompilerFailed: " in failed.stderr
+    assert work.run("minifier_launcher.py").returncode == 0
+    assert repro_file.load(work.path / "repro.py").case.calls == 2
+    assert len(body_of(work.path / "repro.py")) == 2
+
+
 def test_a_launcher_whose_failure_is_gone_reduces_nothing(work: Workplace) -> None:
     work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture")
     launcher = work.path / "minifier_launcher.py"

@@ -1,5 +1,5 @@
-"""docs/walkthrough.md and docs/minify.md say what the commands in them print: each is run as written, in a directory with
-examples/ in it."""
+"""docs/walkthrough.md, docs/minify.md and docs/debugging.md say what the commands in them print: each is run as written, in a
+directory with examples/ in it."""
 
 import doctest
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("walkthrough.md", "minify.md")
+PAGES = ("walkthrough.md", "minify.md", "debugging.md")
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -71,7 +71,7 @@ def shell(tmp_path_factory):
 
 
 def test_the_pages_walk_all_stations():
-    assert [sum(page == each for each, _, _ in COMMANDS) for page in PAGES] == [11, 9]
+    assert [sum(page == each for each, _, _ in COMMANDS) for page in PAGES] == [12, 9, 5]
 
 
 @pytest.mark.parametrize(

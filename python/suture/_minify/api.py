@@ -12,6 +12,7 @@ from suture._config import config
 from suture._minify.case import Case
 from suture._minify.minimise import DEFAULT_BUDGET, MAX_INPUT_BYTES, Progress, Result, minimise
 from suture._minify.oracle import Limits, MinifyError, NotReproduced, Oracle
+from suture._minify.predicate import TestOracle
 from suture._minify.signature import Outcome, Signature, Verdict
 
 _MOST_CASES = 64  # graphs of one call that are looked at
@@ -28,6 +29,7 @@ def minify(
     calls: int | None = None,
     check: str | None = None,
     signature: Signature | None = None,
+    predicate: Callable[[Case], bool] | None = None,
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: str | Path | None = None,
@@ -52,6 +54,7 @@ def minify(
     check       "compile": whether it compiles; "run" (default): also whether results are NumPy's; "accuracy": also whether they
                 are as close to the exact ones as they should be
     signature   what counts as the same failure; default: that of the first failure
+    predicate   says of a Case whether it is interesting, in place of a failure; called in as many threads as there are workers
     workers     processes that judge candidates; default: two, if there are two processors. The result does not depend on it
     progress    called with a Progress after every step; str() of it is a line for people
     checkpoint  a file that keeps verdicts: the same call goes on from there
@@ -84,7 +87,9 @@ def minify(
         case = Case.of(failing, inputs, backend=_name_of(backend or "native"), **given)
     elif callable(failing):
         cases = cases_of_call(failing, inputs, kwargs or {}, backend, dynamic, settings)
-        case = _first_failing(cases, signature, limits, max_bytes)
+        case = (
+            _first_failing(cases, signature, limits, max_bytes) if predicate is None else _first_kept(cases, predicate)
+        )
     else:
         raise TypeError(f"minify: a function, a suture.Graph or a Case, not {type(failing).__name__}")
     return minimise(
@@ -97,7 +102,15 @@ def minify(
         budget=budget,
         seconds=seconds,
         max_bytes=max_bytes,
+        oracle=None if predicate is None else TestOracle(case, predicate, workers=workers),
     )
+
+
+def _first_kept(cases: Sequence[Case], predicate: Callable[[Case], bool]) -> Case:
+    kept = next((case for case in cases if predicate(case)), None)
+    if kept is None:
+        raise NotReproduced(f"the predicate refuses each of the {len(cases)} graphs of this call", [])
+    return kept
 
 
 def _name_of(backend: str | Callable[..., Any]) -> str:

@@ -7,6 +7,7 @@ well is the program's own exception and goes through untouched.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from suture._minify import run_case
@@ -26,8 +27,11 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
     looks = compares
     keeps_inputs = compares or any(node["kind"] == "Effect" for node in watched.graph.nodes)
 
+    calls = 0
+
     def run(*inputs: Any) -> tuple[Any, ...]:
-        nonlocal looks
+        nonlocal calls, looks
+        calls += 1
         case = watched.with_inputs(list(inputs)).case_of("accuracy" if compares else "run") if keeps_inputs else None
         try:
             outputs = compiled(*inputs)
@@ -38,13 +42,14 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
             if outcome is None:
                 raise
             words = f"raised {outcome.exception}: {outcome.message}"
-            raise _failure(watched, inputs if case is None else case.objects(), outcome, words, error) from error
+            given = inputs if case is None else case.objects()
+            raise _failure(watched, given, replace(outcome, call=calls), words, error) from error
         if compares and case is not None:
             compile_graph, looks = watched.compiler(case) if looks else None, False
             wrong = run_case.compare(case, tuple(outputs), list(inputs), compile_graph)
             if wrong is not None:
                 words = f"gave a wrong result: {wrong.message}{_first_op(watched, case)}"
-                raise _failure(watched, case.objects(), wrong, words, None)
+                raise _failure(watched, case.objects(), replace(wrong, call=calls), words, None)
         return outputs
 
     return run

@@ -115,6 +115,7 @@ class Watched:
         try:
             # Results are judged when the level is 4 only; the file judges them in the same way.
             repro = self._repro({"compile": "compile", "compare": "accuracy"}.get(outcome.stage, "run"))
+            repro.case = repro.case.with_(calls=calls_of(outcome.call))
             repro.title, repro.expected = headline, Signature.of(outcome).to_dict()
             path = repro_file.write(repro, output_directory(), stem)
         except OSError as error:
@@ -173,6 +174,14 @@ class Watched:
         code = backend_code.code_for(self.case["backend"], self._backend)
         made = made.with_(backend=backend_code.name_for(made.backend, code))
         return ReproFile(made, input_names(made), origin=origin_of(self.case, made.op_count), backend_code=code)
+
+
+MOST_CALLS = 16
+
+
+def calls_of(number: int) -> int:
+    """How often a case is called whose graph failed in call `number`; 0: not known. A reduction finds out whether fewer do."""
+    return min(max(number, 1), MOST_CALLS)
 
 
 def settings_of(case: dict[str, Any]) -> dict[str, Any]:

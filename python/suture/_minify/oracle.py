@@ -12,9 +12,12 @@ from __future__ import annotations
 import math
 import os
 import select
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +30,7 @@ from suture._minify.server import QUIET_OPTIONS
 from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict
 
 _GRACE = 20.0  # seconds in which a server must answer beyond the limits of its cases
+_IMPATIENCE = 3.0  # seconds in which a server must end that nobody needs any more
 _MOST_CACHED = 512 << 20  # bytes of arrays that a server keeps
 _MISSED = 1e-4  # chance to miss a failure that comes and goes
 _LEAST_REPEATS = 8  # of such a failure: its rate is known from a few runs only
@@ -78,6 +82,7 @@ class _Server:
         self.connection, theirs = socket.socketpair()
         self._sent: OrderedDict[str, int] = OrderedDict()  # digest -> bytes, least recently used first
         self._process: subprocess.Popen[bytes] | None = None
+        self._directory = ""  # of its temporary files; known when it has said hello
         self.pid = 0
         if fork:
             self._fork(theirs, others)
@@ -122,7 +127,21 @@ class _Server:
             finally:
                 os._exit(1)
 
+    def _greet(self) -> None:
+        """Waits until the server is ready. MinifyError when it cannot work here."""
+        try:
+            hello, _ = wire.receive(self.connection)
+        except wire.Closed as error:
+            raise MinifyError(
+                "the process that runs candidates ended while it started; what it wrote to stderr says why"
+            ) from error
+        if "error" in hello:
+            raise MinifyError(f"candidates cannot be run: {hello['error']}")
+        self._directory = hello["directory"]
+
     def request(self, cases: Sequence[Case], limits: Limits) -> None:
+        if not self._directory:
+            self._greet()
         arrays: list[Input] = []
         rows = []
 
@@ -152,24 +171,28 @@ class _Server:
         rows, _ = wire.receive(self.connection)
         return [Outcome.from_dict(row) for row in rows]
 
-    def close(self, kill: bool = False) -> None:
+    def close(self, patience: float = _GRACE) -> None:
+        """The server ends what it is doing, removes its files and exits; after `patience` seconds it is killed."""
         self.connection.close()
-        if kill:
-            try:
-                os.kill(self.pid, 9)
-            except ProcessLookupError:
-                pass
+        end = time.monotonic() + patience
+        while not self._ended():
+            if time.monotonic() > end:
+                try:
+                    os.kill(self.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                end = math.inf
+            time.sleep(0.002)
+        if self._directory:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _ended(self) -> bool:
         if self._process is not None:
-            try:
-                self._process.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            return
+            return self._process.poll() is not None
         try:
-            os.waitpid(self.pid, 0)
+            return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
         except ChildProcessError:
-            pass
+            return True
 
 
 class Servers:
@@ -249,12 +272,12 @@ class Oracle:
         busy, self._busy = list(self._busy), {}
         self._waiting.clear()
         for server in busy:
-            server.close(kill=True)
+            server.close(_IMPATIENCE)
         if self._servers is not None and not kill:
             self._servers._idle += self._idle
             self._idle.clear()
         while self._idle:
-            self._idle.pop().close(kill)
+            self._idle.pop().close(_IMPATIENCE if kill else _GRACE)
 
     # --- the first failure ---
 
@@ -328,9 +351,12 @@ class Oracle:
             try:
                 server.request([job.case], self.limits)
             except wire.Closed:
-                server.close(kill=True)
+                server.close(_IMPATIENCE)
                 self._finish(job, Outcome(INVALID, "build", message="the server process ended"))
                 continue
+            except MinifyError:
+                server.close(_IMPATIENCE)
+                raise
             self._busy[server] = job
 
     def _server(self) -> _Server:
@@ -353,7 +379,7 @@ class Oracle:
                     raise wire.Closed("the server does not answer")
                 outcome = server.answer()[0]
             except wire.Closed as error:
-                server.close(kill=True)
+                server.close(_IMPATIENCE)
                 outcome = Outcome(INVALID, "build", message=str(error))
             else:
                 self._idle.append(server)
@@ -379,10 +405,10 @@ class Oracle:
                 server.request(left, self.limits)
                 more = server.answer()
             except wire.Closed as error:
-                server.close(kill=True)
+                server.close(_IMPATIENCE)
                 more = [Outcome(INVALID, "build", message=f"the server process ended: {error}")]
             except BaseException:
-                server.close(kill=True)
+                server.close(_IMPATIENCE)
                 raise
             else:
                 self._idle.append(server)

@@ -97,7 +97,8 @@ def repro_of(record: Record) -> ReproFile:
     facts, case = record.facts, record.facts["case"]
     check = "compile" if facts["call"]["kind"] == "compile" else "run"
     inputs = _inputs(record)
-    bare = Case(facts["graph"], (), check=check, **launcher.settings_of(case))
+    calls = launcher.calls_of(facts["call"]["number"])
+    bare = Case(facts["graph"], (), check=check, calls=calls, **launcher.settings_of(case))
     names = launcher.input_names(bare)
     symbols = facts["call"]["symbols"]
     inputs += [Input("int", "int64", symbols[name]) for name in names[len(inputs) :]]

@@ -57,6 +57,7 @@ class Server:
     def serve(self) -> None:
         """Until the oracle closes the connection."""
         try:
+            wire.send(self._connection, {"directory": self._directory})
             while True:
                 request, blocks = wire.receive(self._connection)
                 child = self._child_for(request)
@@ -299,7 +300,13 @@ def main(connection: socket.socket) -> NoReturn:
     warm_up("eager")
     code = 0
     try:
-        Server(connection).serve()
+        try:
+            server = Server(connection)
+        except OSError as error:
+            advice = "set TMPDIR to a directory that can be written"
+            wire.send(connection, {"error": f"{error.strerror}: {error.filename or tempfile.gettempdir()}; {advice}"})
+            os._exit(1)
+        server.serve()
     except BaseException:
         sys.excepthook(*sys.exc_info())
         code = 1

@@ -127,8 +127,10 @@ def examine(seen: Observation, facts: dict[str, Any]) -> dict[str, Any]:
     """The report of a run, schema suture.check/1."""
     from suture import _toolbox
     from suture._events import source_line, to_json
+    from suture._recompile import compile_here
 
-    return json.loads(_toolbox.clinic_json(seen.lines, to_json(seen.statuses()), to_json(facts), source_line))
+    statuses = to_json(seen.statuses())
+    return json.loads(_toolbox.clinic_json(seen.lines, statuses, to_json(facts), source_line, compile_here))
 
 
 def _baseline_environment() -> dict[str, str]:

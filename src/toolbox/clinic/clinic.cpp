@@ -102,7 +102,7 @@ Report examine(const Explanation& run, RunFacts facts) {
   append(report.findings, examine_breaks(run));
   append(report.findings, examine_recompiles(run));
   append(report.findings, examine_kernels(run, report.functions));
-  append(report.findings, examine_bytecode(run));
+  append(report.findings, examine_bytecode(run, report.facts));
   append(report.findings, examine_crashes(run));
   append(report.findings, examine_accuracy(report.facts));
   std::stable_sort(report.findings.begin(), report.findings.end(), [](const Finding& a, const Finding& b) {

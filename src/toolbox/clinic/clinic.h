@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "toolbox/decompile/decompile.h"
 #include "toolbox/explain/explanation.h"
 #include "trace/severity.h"
 
@@ -97,6 +98,7 @@ struct RunFacts {
   bool interrupted = false;
   std::vector<CallableStatus> baseline;
   std::vector<AccuracyRow> accuracy;
+  CompileSource compile_source;  // checks decompiled text; null: it stays unverified
 };
 Result<RunFacts> parse_facts(std::string_view json);
 
@@ -113,7 +115,7 @@ struct Report {
 std::vector<Finding> examine_breaks(const Explanation& run);
 std::vector<Finding> examine_recompiles(const Explanation& run);
 std::vector<Finding> examine_kernels(const Explanation& run, const std::vector<FunctionRow>& functions);
-std::vector<Finding> examine_bytecode(const Explanation& run);
+std::vector<Finding> examine_bytecode(const Explanation& run, const RunFacts& facts);
 std::vector<Finding> examine_crashes(const Explanation& run);
 std::vector<Finding> examine_accuracy(const RunFacts& facts);
 std::vector<FunctionRow> function_rows(const Explanation& run, const RunFacts& facts);

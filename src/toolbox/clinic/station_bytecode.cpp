@@ -7,7 +7,9 @@
 
 #include <algorithm>
 
+#include "base/escaped_text.h"
 #include "toolbox/clinic/clinic.h"
+#include "toolbox/decompile/frame_code.h"
 #include "toolbox/model/text.h"
 
 namespace suture::toolbox {
@@ -37,7 +39,25 @@ double add_continuation(Finding& finding, const Explanation& run, const FrameMod
   return per_call;
 }
 
-Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const BytecodeModel& code) {
+// "runs as (verified: same bytecode):" and the text, indented as the report does it.
+void add_text(Finding& finding, const BytecodeModel& code, const RunFacts& facts) {
+  constexpr size_t kMostLines = 20;
+  const CodeTreePtr tree = read_frame_code(code.code, code.python);
+  const TransformedText text =
+      tree ? transformed_text(*tree, code.name, facts.compile_source) : TransformedText();
+  if (text.source.empty()) return;
+  std::string shown = fmt::format("in Python ({}):", text.verdict);
+  size_t lines = 0;
+  for (size_t begin = 0; begin < text.source.size() && lines < kMostLines; ++lines) {
+    const size_t end = std::min(text.source.find('\n', begin), text.source.size());
+    shown += "\n              " + escaped_line(std::string_view(text.source).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  finding.evidence.push_back(std::move(shown));
+}
+
+Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const BytecodeModel& code,
+                         const RunFacts& facts) {
   Finding finding =
       finding_at(frame, Station::bytecode, code.loop ? "python_loop" : "python_at_break", Severity::kNote);
   finding.file = code.file;
@@ -53,6 +73,7 @@ Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const 
   for (size_t i = 0; i < code.continuations.size(); ++i)
     most = std::max(most,
                     add_continuation(finding, run, frame, code.continuations[i], code.continuation_frame(i)));
+  add_text(finding, code, facts);
   if (code.loop && most >= kManyIterations) finding.severity = Severity::kWarning;
   finding.advice.push_back(
       code.loop ? "Use whole-array operations instead of the loop, or remove what breaks inside it."
@@ -62,12 +83,12 @@ Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const 
 
 }  // namespace
 
-std::vector<Finding> examine_bytecode(const Explanation& run) {
+std::vector<Finding> examine_bytecode(const Explanation& run, const RunFacts& facts) {
   std::vector<Finding> out;
   for (const FrameModel& frame : run.model().frames) {
     if (frame.compiles.empty()) continue;
     const auto& code = frame.compiles.back().bytecode;
-    if (code && code->line > 0) out.push_back(bytecode_finding(run, frame, *code));
+    if (code && code->line > 0) out.push_back(bytecode_finding(run, frame, *code, facts));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/decompile/dispatch_machine.h"
+#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox::dispatch {
 
@@ -111,7 +112,8 @@ void Machine::call_ex(bool has_keywords) {
     const auto* dict = mapping.display ? as<Dict>(mapping.expr) : nullptr;
     const bool named = dict && std::ranges::all_of(dict->keys, [&](const Expression* key) {
                          const suture::Constant* constant = key ? constant_of(key) : nullptr;
-                         return !key || (constant && constant->is(suture::Constant::Kind::kStr));
+                         return !key || (constant && constant->is(suture::Constant::Kind::kStr) &&
+                                         is_identifier(constant->text));
                        });
     if (named) {
       for (size_t i = 0; i < dict->keys.size(); ++i) {
@@ -125,7 +127,8 @@ void Machine::call_ex(bool has_keywords) {
   const Slot positional = operand();
   uses.insert(positional.uses.begin(), positional.uses.end());
   const suture::Constant* constant = constant_of(positional.expr);
-  const bool is_display = positional.display || (constant && constant->is(suture::Constant::Kind::kTuple));
+  const bool is_display = (positional.display && as<Tuple>(positional.expr)) ||
+                          (constant && constant->is(suture::Constant::Kind::kTuple));
   Expressions args = {make<Starred>(positional.expr)};
   if (is_display) args = elements_of(positional.expr);
   Slot second = pop();

@@ -343,7 +343,7 @@ void Machine::grow(const LiftedInstruction& it) {
     if (it.op == Op::MapAdd) {
       grown->keys.push_back(added[0]);
       grown->values.push_back(added[1]);
-    } else if (more && added_slots[0].display) {
+    } else if (more && added_slots[0].display && !dict->keys.empty()) {
       grown->keys.insert(grown->keys.end(), more->keys.begin(), more->keys.end());
       grown->values.insert(grown->values.end(), more->values.begin(), more->values.end());
     } else {

@@ -49,15 +49,14 @@ Result<DispatchLoop> Machine::run() {
   find_leaders();
   explore();
   if (failed()) return Error::unsupported("decompile", error_);
-  Context* root = nodes_[0].context;
+  Context* root = intern(Context::Kind::kCode, 0, nullptr);
   int next = 0;
   number_nodes(root, next);
   for (auto& [constant, node] : pc_values_) {
     constant->value = suture::Constant::number(nodes_[static_cast<size_t>(node)].number);
   }
   DispatchLoop loop;
-  loop.body = {set_pc(0)};
-  pc_values_.back().first->value = suture::Constant::number(nodes_[0].number);
+  loop.body = {make<Assign>(Expressions{pc()}, integer(nodes_[static_cast<size_t>(entry_)].number))};
   for (Statement* statement : dispatch(root)) loop.body.push_back(statement);
   add_declarations(loop.body);
   if (failed()) return Error::unsupported("decompile", error_);
@@ -87,7 +86,7 @@ void Machine::find_leaders() {
 }
 
 void Machine::explore() {
-  node_at(lifted_.skip_empty(lifted_.entry), {});
+  entry_ = node_at(lifted_.skip_empty(lifted_.entry), {});
   while (!work_.empty() && !failed()) {
     const int node = work_.back();
     work_.pop_back();
@@ -365,7 +364,7 @@ void Machine::run_node(int index) {
       fail(fmt::format("no statement expresses {}", op_name(it.op)));
       break;
     }
-    at_ = it.next;
+    at_ = lifted_.at(at_).next;  // of the last one, when several made one statement
     if (at_ < 0) fail("control runs off the end of the code");
   }
   nodes_[static_cast<size_t>(index)].body = std::move(body);

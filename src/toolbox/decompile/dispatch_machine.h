@@ -136,6 +136,7 @@ class Machine {
   syntax::Expression* pc() { return make<syntax::Name>(pc_name_); }
   syntax::Expression* integer(int value) { return make<syntax::Constant>(Constant::number(value)); }
   void add_declarations(syntax::Statements& body);
+  void add_unused_free_variables();
 
   // ---- instructions (dispatch_instructions.cpp, dispatch_calls.cpp)
   bool execute(const LiftedInstruction& it);  // false: the node ends
@@ -203,6 +204,7 @@ class Machine {
   std::set<std::string> synthetic_, globals_, nonlocals_;
   int next_spare_ = 0;  // `_s` beyond every depth
   int next_clause_ = 0;
+  int entry_ = 0;  // node in which the code begins
 
   // the node under way
   int node_ = -1;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "toolbox/decompile/dispatch_machine.h"
+#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox::dispatch {
 
@@ -147,6 +148,22 @@ void Machine::leave_after(const std::set<int>& exits, Context* around, Statement
   out.push_back(make<If>(test, Statements{make<syntax::Break>()}));
 }
 
+// A free variable that no instruction uses is in the code because the source declares it.
+void Machine::add_unused_free_variables() {
+  const CodeView& view = code_.view;
+  std::set<int> used;
+  for (const LiftedInstruction& it : lifted_.instructions) {
+    const bool cell = it.op == Op::LoadDeref || it.op == Op::StoreDeref || it.op == Op::DeleteDeref ||
+                      it.op == Op::LoadClosure;
+    if (cell || it.op == Op::LoadFast) used.insert(it.arg);
+  }
+  for (size_t i = 0; i < view.local_names.size() && i < view.local_kinds.size(); ++i) {
+    const std::string& one = view.local_names[i];
+    if (!(view.local_kinds[i] & kLocalFree) || used.contains(static_cast<int>(i))) continue;
+    if (one != "__class__" && is_identifier(one)) nonlocals_.insert(one);
+  }
+}
+
 // `global` and `nonlocal`; and, behind the endless loop, what makes the compiler see locals and a generator that nothing in the
 // text shows.
 void Machine::add_declarations(Statements& body) {
@@ -156,6 +173,7 @@ void Machine::add_declarations(Statements& body) {
   }
   if (!globals_.empty())
     before.push_back(make<Global>(std::vector<std::string>(globals_.begin(), globals_.end())));
+  add_unused_free_variables();
   if (!nonlocals_.empty())
     before.push_back(make<Nonlocal>(std::vector<std::string>(nonlocals_.begin(), nonlocals_.end())));
   body.insert(body.begin(), before.begin(), before.end());

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "toolbox/decompile/comprehensions.h"
+#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
 
@@ -29,7 +30,25 @@ Result<Evaluated> Evaluator::run() {
     run_block(block);
     if (failed()) return Error::unsupported("decompile", error_);
   }
+  add_unused_free_variables();
   return std::move(result_);
+}
+
+// A free variable that no instruction uses is in the code because the source declares it.
+void Evaluator::add_unused_free_variables() {
+  if (scope_.kind != CodeKind::kFunction) return;
+  const CodeView& view = scope_.view();
+  std::set<int> used;
+  for (const LiftedInstruction& it : code_.instructions) {
+    const bool cell = it.op == Op::LoadDeref || it.op == Op::StoreDeref || it.op == Op::DeleteDeref ||
+                      it.op == Op::LoadClosure || it.op == Op::LoadFromDictOrDeref;
+    if (cell || it.op == Op::LoadFast) used.insert(it.arg);
+  }
+  for (size_t i = 0; i < view.local_names.size() && i < view.local_kinds.size(); ++i) {
+    const std::string& one = view.local_names[i];
+    if (!(view.local_kinds[i] & kLocalFree) || used.contains(static_cast<int>(i))) continue;
+    if (one != "__class__" && is_identifier(one)) result_.nonlocals.insert(one);
+  }
 }
 
 void Evaluator::fail(const std::string& what) {

@@ -41,6 +41,7 @@ class Evaluator {
  private:
   // ---- driver (evaluate.cpp)
   void run_block(int block);
+  void add_unused_free_variables();
   bool enter_block(int block);  // merges the stacks; false: nothing leads here
   void run_instructions(const Block& block);
   void begin_node(int node, int block);

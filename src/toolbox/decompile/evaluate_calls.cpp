@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
 
@@ -93,7 +94,8 @@ std::optional<std::vector<Keyword>> Evaluator::named_pairs(const Expression* exp
   std::vector<Keyword> result;
   for (size_t i = 0; i < dict->keys.size(); ++i) {
     const suture::Constant* key = constant_of(dict->keys[i]);
-    if (dict->keys[i] && (!key || !key->is(suture::Constant::Kind::kStr))) return std::nullopt;
+    if (dict->keys[i] && (!key || !key->is(suture::Constant::Kind::kStr) || !is_identifier(key->text)))
+      return std::nullopt;
     result.push_back({dict->keys[i] ? key->text : "", dict->values[i]});
   }
   return result;
@@ -116,7 +118,8 @@ void Evaluator::call_ex(bool has_keywords) {
   Value* positional = pop();
   Expressions args;
   const suture::Constant* constant = constant_of(positional->expr);
-  const bool is_display = positional->display || (constant && constant->is(suture::Constant::Kind::kTuple));
+  const bool is_display = (positional->display && as<Tuple>(positional->expr)) ||
+                          (constant && constant->is(suture::Constant::Kind::kTuple));
   if (is_display) {
     args = elements_of(positional->expr);
     for (const Expression* arg : args) starred = starred || as<Starred>(arg);

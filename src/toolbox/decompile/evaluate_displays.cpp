@@ -110,7 +110,8 @@ void Evaluator::merge_dict(int depth, bool) {
   const Dict* dict = as<Dict>(slot->expr);
   if (!dict || !slot->display) return fail("items are added to something other than a display");
   Expressions keys = dict->keys, values = dict->values;
-  if (const Dict* more = as<Dict>(added->expr); more && added->display) {
+  // Merged into an empty one, a display is `**{...}`: named arguments that come first need no merge.
+  if (const Dict* more = as<Dict>(added->expr); more && added->display && !keys.empty()) {
     keys.insert(keys.end(), more->keys.begin(), more->keys.end());
     values.insert(values.end(), more->values.begin(), more->values.end());
   } else {

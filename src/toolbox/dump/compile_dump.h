@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "toolbox/decompile/decompile.h"
 #include "toolbox/model/event_record.h"
 #include "toolbox/model/text.h"
 
@@ -18,7 +19,8 @@ struct CompileDump {
   std::vector<EventRecord> events;
   std::vector<std::string> lines;  // the same events as they came
   const SourceLine* source_line = nullptr;
-  const std::string* build_flags = nullptr;  // that give kernels the meaning they have in Suture
+  const CompileSource* compile_source = nullptr;  // checks decompiled text; null: it stays unverified
+  const std::string* build_flags = nullptr;       // that give kernels the meaning they have in Suture
 
   const EventRecord* last(EventId id) const {
     for (auto event = events.rbegin(); event != events.rend(); ++event)

@@ -100,10 +100,6 @@ std::string write_symbols(const CompileDump& dump) { return rendered(dump, "dyna
 std::string write_breaks(const CompileDump& dump) { return rendered(dump, "graph_breaks"); }
 std::string write_recompile(const CompileDump& dump) { return rendered(dump, "recompiles_verbose"); }
 
-std::string write_bytecode_before(const CompileDump& dump) {
-  return with_newline(dump.text_of(EventId::kOutputBytecode, "before"));
-}
-
 std::string write_bytecode_after(const CompileDump& dump) {
   return with_newline(dump.text_of(EventId::kOutputBytecode, "after"));
 }

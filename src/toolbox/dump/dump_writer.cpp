@@ -90,6 +90,7 @@ DumpedCompile* DumpWriter::compile_of(const CompileId& id) {
   DumpedCompile& made = compiles_[key];
   made.dump.compile = {id.frame, id.compile, 0};
   made.dump.source_line = &settings_.source_line;
+  made.dump.compile_source = &settings_.compile_source;
   made.dump.build_flags = &settings_.build_flags;
   order_.push_back(key);
   forget_old_events();

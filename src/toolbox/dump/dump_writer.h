@@ -32,6 +32,7 @@ struct DumpSettings {
   std::string facts;        // a JSON object about the process, for the index; "" = {}
   int64_t limit = 1000;
   SourceLine source_line;
+  CompileSource compile_source;  // see DecompileOptions::compile
 };
 
 struct DumpedFile {

@@ -79,6 +79,8 @@ BytecodeModel read_bytecode(const EventRecord& event) {
           event.integer("instructions"),
           event.integer("transformed"),
           event.flag("loop"),
+          "",
+          "",
           event.list("continuations"),
           frame_numbers(event.list("continuation_frames"))};
 }
@@ -189,6 +191,12 @@ void TraceModel::add_compile_part(const EventRecord& event) {
     compile_of(event).kernels = read_kernels(event, frame_of(event).function);
   if (event.is(EventId::kKernelCompiled)) compile_of(event).builds.push_back(read_build(event));
   if (event.is(EventId::kOutputBytecode)) compile_of(event).bytecode = read_bytecode(event);
+  if (event.is(EventId::kFrameCode)) {
+    if (auto& bytecode = compile_of(event).bytecode) {
+      bytecode->code = event.str("transformed");
+      bytecode->python = event.str("python");
+    }
+  }
   if (event.is(EventId::kRecompile)) compile_of(event).recompiles = {read_recompile(event)};
   if (event.is(EventId::kDynamic) && event.str("why") != "fact")
     symbols.push_back({event.str("symbol"), event.str("source"), event.str("why")});

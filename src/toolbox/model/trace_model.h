@@ -65,6 +65,7 @@ struct BytecodeModel {  // output_bytecode
   int64_t line = 0;  // of the break or loop; 0: the function returns and only writes back what it changed
   int64_t instructions = 0, transformed = 0;
   bool loop = false;
+  std::string code, python;  // of frame_code: base64 of the transformed code, its version of Python
   std::vector<std::string> continuations;       // names of resume and iteration functions
   std::vector<int64_t> continuation_frames;     // of each
   int64_t continuation_frame(size_t i) const {  // -1 unknown

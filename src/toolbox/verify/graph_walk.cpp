@@ -218,6 +218,7 @@ GraphComparison Walk::run() {
     }
     compare(a, b);
   }
+  result_.partners = std::move(partner_);
   return std::move(result_);
 }
 

@@ -27,7 +27,9 @@ using CodePair = std::pair<CodeTreePtr, CodeTreePtr>;
 struct GraphComparison {
   std::string difference;                 // "" when equal
   int first_node = -1, second_node = -1;  // of the difference
-  std::vector<CodePair> nested;           // code objects that are loaded at the same place
+  std::vector<int>
+      partners;  // of each node of the first: the first node of the second that it was compared with; -1: none
+  std::vector<CodePair> nested;  // code objects that are loaded at the same place
 };
 GraphComparison compare_graphs(const InstructionGraph& first, const InstructionGraph& second, int step_limit);
 
