@@ -150,7 +150,7 @@ TEST(VerifyBytecode, ALoopOfNothingIsNoReturn) {
 TEST(VerifyBytecode, HostileCodeIsDifferentWithAReason) {
   CodeTree good = tree_of([](CodeBuilder& b) { load_and_return(b, 0); });
   CodeTree bad = tree_of([](CodeBuilder& b) { load_and_return(b, 200); });
-  EXPECT_NE(verify_bytecode(good, bad).reason().find("LOAD_FAST at byte 4 of f uses local 200 of 2"),
+  EXPECT_NE(verify_bytecode(good, bad).reason().find("LOAD_FAST at byte 2 of f uses local 200 of 2"),
             std::string::npos);
   CodeTree twins = good;
   twins.view.local_names = {"x", "x"};
