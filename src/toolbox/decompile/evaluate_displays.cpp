@@ -153,25 +153,17 @@ void Evaluator::add_element(const LiftedInstruction& it) {
     node.element_key = key;
     return;
   }
-  Expression* grown = nullptr;
-  if (const List* list = as<List>(slot->expr)) {
-    Expressions elements = list->elts;
-    elements.push_back(element);
-    grown = make<List>(std::move(elements));
-  } else if (const Set* set = as<Set>(slot->expr)) {
-    Expressions elements = set->elts;
-    elements.push_back(element);
-    grown = make<Set>(std::move(elements));
-  } else if (const Dict* dict = as<Dict>(slot->expr); dict && key) {
-    Expressions keys = dict->keys, values = dict->values;
-    keys.push_back(key);
-    values.push_back(element);
-    grown = make<Dict>(std::move(keys), std::move(values));
+  // In place: long displays are made of many single steps, and the bytecode changes the one object, too.
+  if (auto* list = as<List>(slot->expr)) {
+    list->elts.push_back(element);
+  } else if (auto* set = as<Set>(slot->expr)) {
+    set->elts.push_back(element);
+  } else if (auto* dict = as<Dict>(slot->expr); dict && key) {
+    dict->keys.push_back(key);
+    dict->values.push_back(element);
   } else {
-    return fail("an element is added to another kind of display");
+    fail("an element is added to another kind of display");
   }
-  slot = make_value(ValueKind::kExpression, grown);
-  slot->display = true;
 }
 
 bool Evaluator::execute_text(const LiftedInstruction& it) {
