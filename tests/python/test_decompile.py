@@ -6,15 +6,18 @@ import functools
 import importlib.util
 import marshal
 import py_compile
+import random
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 
 import pytest
 
 import suture
-from suture._recompile import other_python
+from suture import _toolbox
+from suture._recompile import RUNNING, compile_here, other_python
 
 SAME = "verified: same bytecode"
 
@@ -235,3 +238,31 @@ def test_the_command_prints_source_and_exits_by_the_verdict(tmp_path: Path) -> N
     assert "there is no file" in missing.stderr
     (tmp_path / "bad.pyc").write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + b"\xe3")
     assert run_cli("decompile", str(tmp_path / "bad.pyc")).returncode == 2
+
+
+@pytest.mark.parametrize("tier", [1, 3, 4])
+def test_damaged_code_never_crashes_and_is_never_verified_in_tier_4(tier: int) -> None:
+    """At the level of bytes: CPython itself crashes when it only makes such code objects."""
+    data = marshal.dumps(swap.__code__)
+    begin = data.index(swap.__code__.co_code)
+    choose = random.Random(tier)
+    verdicts = set()
+    for _ in range(300):
+        damaged = bytearray(data)
+        for _ in range(choose.randrange(1, 5)):
+            damaged[begin + choose.randrange(len(swap.__code__.co_code))] = choose.randrange(256)
+        record = _toolbox.decompile_marshal(bytes(damaged), RUNNING, compile_here, "", None, "", tier)
+        assert all(verdict.startswith("unverified") for _, _, at, verdict, _ in record["codes"] if at == 4)
+        verdicts.add(record["verdict"])
+    assert "unverified: not decompiled" in verdicts
+
+
+def test_long_displays_and_functions_take_linear_time() -> None:
+    def seconds(items: int) -> float:
+        code = compile("x = [" + ", ".join(f"a{i}" for i in range(items)) + "]", "<long>", "exec")
+        start = time.process_time()
+        assert suture.decompile(code).verdict == SAME
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(8000) < 40 * max(seconds(1000), 0.005)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bytecode/marshal_reader.h"
+#include "bytecode/validate.h"
 #include "toolbox/decompile/disassembly.h"
 #include "toolbox/decompile/dispatch_loop.h"
 #include "toolbox/decompile/standalone.h"
@@ -99,12 +100,17 @@ void Decompiler::collect(const CodeTree& code, CodeTreePtr owned, int parent) {
   int unit = parent;
   if (parent < 0 || is_definition_code(code)) {
     unit = static_cast<int>(units_.size());
-    units_.push_back({std::move(owned), &code, parent, first_attempt(), ""});
+    units_.push_back({std::move(owned), &code, parent, first_attempt()});
   }
   unit_of_[&code] = unit;
   codes_.push_back(&code);
   for (const Constant& constant : code.constants) {
     if (constant.is(Constant::Kind::kCode)) collect(*constant.code, constant.code, unit);
+  }
+  // Only bytecode that keeps the rules is interpreted at all.
+  if (auto checked = decode_checked(code); !checked) {
+    units_[static_cast<size_t>(unit)].attempt = kListAttempt;
+    units_[static_cast<size_t>(unit)].not_structured = checked.error().message;
   }
 }
 

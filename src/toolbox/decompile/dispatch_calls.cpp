@@ -379,8 +379,8 @@ bool Machine::execute_exception(const LiftedInstruction& it) {
       if (previous.name.empty()) return true;
       // `name = None; del name`, which the except clause does by itself
       int at = it.next;
-      for (int i = 0; i < 2 && at >= 0; ++i) at = lifted_.at(lifted_.skip_empty(at)).next;
-      const int deletion = at >= 0 ? lifted_.skip_empty(at) : -1;
+      for (int i = 0; i < 2 && at >= 0; ++i) at = lifted_.at(reach(at)).next;
+      const int deletion = at >= 0 ? reach(at) : -1;
       const Op op = deletion >= 0 ? lifted_.at(deletion).op : Op::Nop;
       if (op != Op::DeleteFast && op != Op::DeleteDeref && op != Op::DeleteGlobal)
         return fail("a handler that does not clear its name"), true;
@@ -441,7 +441,7 @@ void Machine::for_loop(const LiftedInstruction& it) {
   slots_.push_back({.kind = SlotKind::kIterator, .id = node_});
   push(slot_name(depth + 1), {depth + 1}, false);
   Context* context = node.context;
-  const int body = node_at(lifted_.skip_empty(it.next), slots_);
+  const int body = node_at(reach(it.next), slots_);
   if (failed()) return;
   Statements otherwise;
   go(it.target, std::move(after), context, otherwise);
@@ -470,9 +470,8 @@ void Machine::with_statement(const LiftedInstruction& it) {
   slots_.push_back({.kind = SlotKind::kExit, .id = node_});
   push(slot_name(depth + 1), {depth + 1}, false);
   slots_.back().kind = SlotKind::kEntered;
-  int next = lifted_.skip_empty(it.next);
-  if (node.is_async && next >= 0 && lifted_.at(next).op == Op::Await)
-    next = lifted_.skip_empty(lifted_.at(next).next);
+  int next = reach(it.next);
+  if (node.is_async && next >= 0 && lifted_.at(next).op == Op::Await) next = reach(lifted_.at(next).next);
   if (next < 0) return fail("a with statement without a body");
   int region = regions_.region_of(next);
   while (region >= 0 &&

@@ -329,28 +329,23 @@ void Machine::grow(const LiftedInstruction& it) {
   } else {
     elements = {make<Starred>(added[0])};
   }
-  if (const auto* list = as<List>(slot.expr)) {
-    Expressions all = list->elts;
-    all.insert(all.end(), elements.begin(), elements.end());
-    slot.expr = make<List>(std::move(all));
-  } else if (const auto* set = as<syntax::Set>(slot.expr)) {
-    Expressions all = set->elts;
-    all.insert(all.end(), elements.begin(), elements.end());
-    slot.expr = make<syntax::Set>(std::move(all));
-  } else if (const auto* dict = as<Dict>(slot.expr)) {
-    auto* grown = make<Dict>(dict->keys, dict->values);
+  // In place: long displays are made of many single steps.
+  if (auto* list = as<List>(slot.expr)) {
+    list->elts.insert(list->elts.end(), elements.begin(), elements.end());
+  } else if (auto* set = as<syntax::Set>(slot.expr)) {
+    set->elts.insert(set->elts.end(), elements.begin(), elements.end());
+  } else if (auto* dict = as<Dict>(slot.expr)) {
     const auto* more = as<Dict>(added[0]);
     if (it.op == Op::MapAdd) {
-      grown->keys.push_back(added[0]);
-      grown->values.push_back(added[1]);
+      dict->keys.push_back(added[0]);
+      dict->values.push_back(added[1]);
     } else if (more && added_slots[0].display && !dict->keys.empty()) {
-      grown->keys.insert(grown->keys.end(), more->keys.begin(), more->keys.end());
-      grown->values.insert(grown->values.end(), more->values.begin(), more->values.end());
+      dict->keys.insert(dict->keys.end(), more->keys.begin(), more->keys.end());
+      dict->values.insert(dict->values.end(), more->values.begin(), more->values.end());
     } else {
-      grown->keys.push_back(nullptr);
-      grown->values.push_back(added[0]);
+      dict->keys.push_back(nullptr);
+      dict->values.push_back(added[0]);
     }
-    slot.expr = grown;
   } else {
     fail("an element is added to a tuple");
   }

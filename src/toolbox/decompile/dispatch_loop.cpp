@@ -65,13 +65,21 @@ Result<DispatchLoop> Machine::run() {
   return loop;
 }
 
+// The first instruction at or behind `index` that does something; 0 after fail().
+int Machine::reach(int index) {
+  const int at = index >= 0 ? lifted_.skip_empty(index) : -1;
+  if (at < 0) fail("control runs off the end of the code");
+  return std::max(at, 0);
+}
+
 // A node begins where ways join, and where a loop tests.
 void Machine::find_leaders() {
   const auto size = static_cast<size_t>(lifted_.size());
   is_leader_.assign(size, false);
   std::vector<int> ways(size, 0);
   const auto come = [&](int to) {
-    if (to >= 0) ++ways[static_cast<size_t>(lifted_.skip_empty(to))];
+    const int lands = to >= 0 ? lifted_.skip_empty(to) : -1;
+    if (lands >= 0) ++ways[static_cast<size_t>(lands)];
   };
   for (int i = 0; i < lifted_.size(); ++i) {
     const LiftedInstruction& it = lifted_.at(i);
@@ -86,7 +94,7 @@ void Machine::find_leaders() {
 }
 
 void Machine::explore() {
-  entry_ = node_at(lifted_.skip_empty(lifted_.entry), {});
+  entry_ = node_at(reach(lifted_.entry), {});
   while (!work_.empty() && !failed()) {
     const int node = work_.back();
     work_.pop_back();
@@ -151,12 +159,12 @@ void Machine::explore_handler(Context* context, int region, const Slots& slots) 
   slots_.assign(slots.begin(), slots.begin() + it.depth);
   out_ = &evaluated;
   if (it.lasti) push_kind(SlotKind::kLasti);
-  at_ = lifted_.skip_empty(it.handler);
+  at_ = reach(it.handler);
   if (lifted_.at(at_).op != Op::PushExcInfo) fail("a handler that does not save the exception");
   push_kind(SlotKind::kPrevious);
   push_kind(SlotKind::kException);
   const size_t depth = slots_.size();
-  int begin = lifted_.skip_empty(lifted_.at(at_).next);
+  int begin = reach(lifted_.at(at_).next);
   for (int steps = 0; !failed(); ++steps) {
     Slots entry = slots_;
     int at = begin;
@@ -169,7 +177,7 @@ void Machine::explore_handler(Context* context, int region, const Slots& slots) 
           lifted_.at(at).target >= 0)
         break;
       if (!execute(lifted_.at(at))) break;
-      at = lifted_.skip_empty(lifted_.at(at).next);
+      at = lifted_.at(at).next < 0 ? -1 : lifted_.skip_empty(lifted_.at(at).next);
     }
     const bool typed = !failed() && at >= 0 && lifted_.at(at).op == Op::CheckExcMatch &&
                        slots_.size() == depth + 1 && evaluated.empty();
@@ -178,13 +186,13 @@ void Machine::explore_handler(Context* context, int region, const Slots& slots) 
     entry[depth - 2].id = id;
     int body = begin, next = -1;
     if (typed) {
-      const int jump = lifted_.skip_empty(lifted_.at(at).next);
+      const int jump = reach(lifted_.at(at).next);
       if (lifted_.at(jump).op != Op::JumpIf || lifted_.at(jump).flag != static_cast<int>(JumpTest::kFalse)) {
         fail("a type test that no except clause makes");
       }
       clause.type = pop().expr;
-      body = lifted_.skip_empty(lifted_.at(jump).next);
-      next = lifted_.skip_empty(lifted_.at(jump).target);
+      body = reach(lifted_.at(jump).next);
+      next = reach(lifted_.at(jump).target);
     } else {
       error_.clear();  // of the attempt to read a type
       evaluated.clear();
@@ -199,7 +207,7 @@ void Machine::explore_handler(Context* context, int region, const Slots& slots) 
         if (first.op == Op::StoreGlobal) globals_.insert(clause.name);
         entry[depth - 2].name = clause.name;
         entry.back().kind = SlotKind::kNothing;
-        body = lifted_.skip_empty(first.next);
+        body = reach(first.next);
         entry.pop_back();
       }
       at_ = body;
@@ -230,6 +238,7 @@ bool Machine::same_shape(const Slots& a, const Slots& b) const {
 
 // The node of an instruction with these values on the stack; made when it is new. Values are in their `_s` by now.
 int Machine::node_at(int instruction, Slots slots) {
+  if (failed()) return 0;
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool has_local = slots[i].kind == SlotKind::kValue || slots[i].kind == SlotKind::kIterable ||
                            slots[i].kind == SlotKind::kEntered;
@@ -304,7 +313,7 @@ void Machine::go(int instruction, Slots slots, Context* from, Statements& out) {
   if (instruction < 0) return fail("control runs off the end of the code");
   settle(slots, out);
   if (failed()) return;
-  instruction = lifted_.skip_empty(instruction);
+  instruction = reach(instruction);
   const Op op = lifted_.at(instruction).op;
   // Back to the header of a loop under way: `continue`.
   if ((op == Op::ForIter || op == Op::AsyncForIter) && !slots.empty() &&

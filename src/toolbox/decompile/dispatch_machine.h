@@ -105,6 +105,7 @@ class Machine {
  private:
   // ---- nodes and contexts (dispatch_loop.cpp)
   void find_leaders();
+  int reach(int index);
   void explore();
   void run_node(int node);
   Context* context_for(const Slots& slots, int instruction);
