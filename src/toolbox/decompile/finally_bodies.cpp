@@ -98,11 +98,16 @@ class CopyComparison {
   bool compare_behind_leaving(int a, int b) {
     const bool has_value = op(a) == Op::Swap;
     a = after(behind_swap(after(behind_swap(a))));
-    // The other copy drops a return value that was waiting, or nothing.
-    const int pop = has_value ? behind_swap(b) : b;
-    if (op(pop) == Op::PopTop) b = after(pop);
+    if (has_value) b = behind_swap(b);
+    // Both drop the iterators of the loops they leave; the other copy first drops a return value that was waiting.
+    for (int more = pops(b) - pops(a); more > 0; --more) b = after(b);
     push(a, b);
     return true;
+  }
+  int pops(int index) const {
+    int count = 0;
+    for (; op(index) == Op::PopTop; index = after(index)) ++count;
+    return count;
   }
 
   const LiftedCode& code_;
