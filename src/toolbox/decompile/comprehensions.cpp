@@ -21,6 +21,7 @@ class FillingReader {
     fold_conditions(header);
     int at = enter(header);
     for (int steps = 0; steps <= 4 * graph_.size() && result_.problem.empty(); ++steps) {
+      if (at < 0) return problem("a comprehension that control leaves");
       folder_.fold_branch(at);
       FlowNode& node = graph_.at(at);
       node.dead = true;
@@ -80,6 +81,7 @@ class FillingReader {
   }
   // Empty nodes inside the loop that go to its head.
   bool leads_back(int to) const {
+    if (to < 0) return false;
     for (int steps = 0; steps < 64 && to >= 0; ++steps) {
       if (to == header_) return true;
       const FlowNode& node = graph_.at(to);

@@ -330,15 +330,17 @@ Result<Expression*> make_comprehension(Builder& builder, const Scope& around, co
     int header = graph.entry;
     if (graph.at(header).end == End::kGoto && graph.at(header).statements.empty())
       header = graph.at(header).yes.to;
-    if (graph.at(header).end != End::kFor) return wrong();
+    if (header < 0 || graph.at(header).end != End::kFor) return wrong();
     Filling filling = read_filling_loop(builder.tree, graph, flow.code.values, header, true);
     if (!filling.problem.empty()) return Error::unsupported("decompile", filling.problem);
+    if (filling.generators.empty()) return wrong();
     filling.generators.front().iter = first_iterable;
     return static_cast<Expression*>(
         builder.tree.make<GeneratorExp>(filling.element, std::move(filling.generators)));
   }
   const FlowNode& entry = graph.at(graph.entry);
-  if (entry.end != End::kReturn || !entry.statements.empty()) return wrong();
+  if (entry.end != End::kReturn || !entry.statements.empty() || !entry.test || !entry.test->expr)
+    return wrong();
   Expression* made = entry.test->expr;
   if (auto* list = as<ListComp>(made))
     list->generators.front().iter = first_iterable;
@@ -378,6 +380,9 @@ Result<SyntaxTree> structure(const CodeTree& code, const StructureOptions& optio
       tree.body = {tree.make<Expr>(comprehension)};
       break;
     }
+    case CodeKind::kTypeParameters:
+      return Error::unsupported("decompile",
+                                "the code of type parameters is part of the definition around it");
     default: {
       SUTURE_TRY(definition, make_function(builder, outside, parts, {}));
       tree.body = {definition};

@@ -52,6 +52,7 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
       if (scope_.kind == CodeKind::kTypeParameters) {
         result_.returned = value;
         finish(End::kReturn, -1);
+        graph_.at(node_).test = make_value(ValueKind::kExpression, name_expr("_"));
         return true;
       }
       as_expression(value);
