@@ -39,7 +39,7 @@ def original_text(function: types.FunctionType) -> CodeText:
         code = code.replace(co_name=function.__name__, co_qualname=function.__name__)
     data = Placeholders().marshalled(code)
     record = _toolbox.decompile_marshal(data, RUNNING, compile_here, "", None, "", 1)
-    return CodeText(function.__name__, record["source"], record["verdict"], record["tier"], record["codes"], data)
+    return CodeText(code.co_name, record["source"], record["verdict"], record["tier"], record["codes"], data)
 
 
 def transformed_text(function: types.FunctionType) -> CodeText:
@@ -50,7 +50,13 @@ def transformed_text(function: types.FunctionType) -> CodeText:
 
 
 def _identifier(text: str) -> str:
-    return "".join(c if c.isalnum() or c == "_" else "_" for c in text)
+    """Letters, digits and underscores for a name that may be anything."""
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in text) or "_"
+
+
+def file_name(function: types.FunctionType, compile_id: str, file: str) -> str:
+    """Of a text that is in no file, as the debug dump would call it."""
+    return f"<suture {_identifier(function.__name__)}_{compile_id.replace('/', '_')}/{file}>"
 
 
 def graph_text(graph: str) -> tuple[list[str], str]:

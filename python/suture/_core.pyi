@@ -370,6 +370,9 @@ def record_files(directory: str) -> list[str]:
 def read_record_file(path: str) -> RecordFile:
     """Of another process: to read the file of this one would give up its lock."""
 
+def remove_records() -> int:
+    """Removes the record files of processes that are gone; how many."""
+
 def record_state() -> tuple[str, str]:
     """(file of this process or "", what keeps it from being written or "")"""
 

@@ -115,7 +115,7 @@ class debug:
             twin = _stepping.steppable(subject, text, str(file), source)
             if twin is not None:
                 return twin
-        file_name = f"<suture {function.__name__}_{compile_id.replace('/', '_')}/{name}>"
+        file_name = _compiled_code.file_name(function, compile_id, name)
         source = f"# {text.verdict}\n{text.source}"
         twin = _stepping.steppable(subject, text, file_name, source)
         if twin is not None:

@@ -1,4 +1,4 @@
-"""suture.cache: the disk cache of kernels and generated sources, where internal errors are saved too."""
+"""suture.cache: the disk cache of kernels and generated sources, where internal errors and write-ahead records are, too."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def verify() -> list[tuple[str, str]]:
 
 
 def clear() -> int:
-    """Removes every kernel, generated source and saved internal error; returns how many files. Loaded kernels keep
-    working."""
-    removed = 0
+    """Removes every kernel, generated source and saved internal error, and what processes that died were doing; returns how many
+    files. Loaded kernels keep working."""
+    removed = _core.remove_records() if _core.cache_directory() else 0
     for entry in _files(_core.cache_directory()):
         try:
             os.unlink(entry.path)

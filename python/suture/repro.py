@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from suture._minify.minimise import Progress
     from suture._minify.modes import Settings
 
+INTERRUPTED = 130
+
 MODES = {
     "run": "run the graph once and say whether it fails as expected",
     "query": "the same, for other programs: prints the verdict only",
@@ -54,7 +56,10 @@ def main(
     """
     arguments = _parser(file, default).parse_args(argv)
     sys.argv = [file]  # what the user's code finds
-    return run_mode(arguments.mode, Path(file), make_backend, settings_of(arguments))
+    try:
+        return run_mode(arguments.mode, Path(file), make_backend, settings_of(arguments))
+    except KeyboardInterrupt:  # before there was anything to write
+        return INTERRUPTED
 
 
 def _parser(file: str, default: str) -> argparse.ArgumentParser:

@@ -285,7 +285,8 @@ std::vector<std::string> ring_files(const std::string& directory) {
   return names;
 }
 
-void sweep_ring_files(const std::string& directory, size_t kept) {
+size_t sweep_ring_files(const std::string& directory, size_t kept) {
+  size_t removed = 0;
   const std::string own = std::to_string(getpid()) + "_";
   for (const std::string& name : ring_files(directory)) {
     if (name.starts_with(own)) continue;
@@ -297,8 +298,9 @@ void sweep_ring_files(const std::string& directory, size_t kept) {
       --kept;
       continue;
     }
-    unlink(path.c_str());
+    removed += unlink(path.c_str()) == 0;
   }
+  return removed;
 }
 
 }  // namespace suture

@@ -80,7 +80,7 @@ RingContents read_ring_file(const std::string& path);
 
 // Names of the ring files in a directory, newest first.
 std::vector<std::string> ring_files(const std::string& directory);
-// Removes what dead processes left, but for the newest `kept` files with an open record.
-void sweep_ring_files(const std::string& directory, size_t kept);
+// Removes what dead processes left, but for the newest `kept` files with an open record; how many files went.
+size_t sweep_ring_files(const std::string& directory, size_t kept);
 
 }  // namespace suture

@@ -34,6 +34,7 @@ void bind_records(nb::module_& module) {
   module.def("record_directory", [] { return record_directory(compiler()); });
   module.def("record_files", [](const std::string& directory) { return ring_files(directory); });
   module.def("read_record_file", &read_record_file);
+  module.def("remove_records", [] { return sweep_ring_files(record_directory(compiler()), 0); });
   module.def("record_state", [] {
     RingFile* file = compiler().records();
     return file ? nb::make_tuple(text(file->path()), text(file->trouble())) : nb::make_tuple("", "");

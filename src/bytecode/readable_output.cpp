@@ -11,6 +11,7 @@
 namespace suture {
 namespace {
 
+constexpr int kMostPushedArguments = 30;  // STACK_USE_GUIDELINE of the compiler
 constexpr std::string_view kTailCall = "__tail_call", kReleaseArguments = "__release_arguments";
 
 class Rewriter {
@@ -42,6 +43,9 @@ class Rewriter {
       if (is_idle_pair(i)) to_[at(i)].clear(), to_[at(i + 1)].clear();
     for (int i = 0; i + 5 < count(); ++i)
       if (calls_exit(i)) call_exit_plainly(i);
+    for (int i = 1; i < count(); ++i)
+      if (is(i, Opcode::CALL) && arg(i) > kMostPushedArguments && is(i - 1, Opcode::PRECALL))
+        call_with_list(i);
   }
 
   Function result(std::vector<int>& origin) const {
@@ -113,6 +117,21 @@ class Rewriter {
                        (i == 0 || !is(i - 1, Opcode::PUSH_NULL));
     return loads && is(i + 4, Opcode::PRECALL) && arg(i + 4) == 2 && is(i + 5, Opcode::CALL) &&
            arg(i + 5) == 2;
+  }
+
+  // Beyond kMostPushedArguments the compiler of Python collects arguments in a list.
+  void call_with_list(int call) {
+    const int first = call - 1 - arg(call);
+    if (first < 1) return;
+    for (int i = first; i < call - 1; ++i) {
+      const bool pushes = is(i, Opcode::LOAD_FAST) || is(i, Opcode::LOAD_DEREF) ||
+                          is(i, Opcode::LOAD_CONST) || is(i, Opcode::LOAD_CLOSURE);
+      if (!pushes || to_[at(i)].size() != 1) return;
+    }
+    to_[at(first - 1)].push_back(like(first - 1, Opcode::BUILD_LIST, 0));
+    for (int i = first; i < call - 1; ++i) to_[at(i)].push_back(like(i, Opcode::LIST_APPEND, 1));
+    to_[at(call - 1)] = {like(call - 1, Opcode::LIST_TO_TUPLE, 0)};
+    to_[at(call)] = {like(call, Opcode::CALL_FUNCTION_EX, 0)};
   }
 
   void call_exit_plainly(int i) {

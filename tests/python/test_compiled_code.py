@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import base64
+import json
+import marshal
 import re
 from typing import Any
 
@@ -176,3 +179,40 @@ def test_names_that_are_no_identifiers_and_odd_file_names() -> None:
     shown = suture.decompile(compiled)
     ast.parse(shown.source)
     assert _core.compiled_entries(compiled)
+
+
+def test_more_arguments_than_the_compiler_of_python_pushes() -> None:
+    """At least 1 frame compiles; its resume function takes 40 variables."""
+    names = [f"a{i}" for i in range(40)]
+    body = "".join(f"    {name} = x + {i}\n" for i, name in enumerate(names))
+    space: dict[str, Any] = {"np": np}
+    exec(f"def f(x):\n{body}    print(end='')\n    return {' + '.join(names)}\n", space)
+    compiled = suture.compile(space["f"])
+    compiled(np.ones(3))
+    entries = [entry for entry in _core.compiled_entries(compiled) if entry["transformed"]]
+    text = _compiled_code.transformed_text(entries[0]["transformed"])
+    assert text.verdict == "verified: same bytecode"
+    assert re.search(rf"return __resume_at_\d+_\d+\({', '.join(names)}\)", text.source)
+
+
+def test_a_loop_that_stays_in_python_is_a_for_statement() -> None:
+    """At least 2 frames compile."""
+    compiled = suture.compile(loop)
+    compiled(np.ones(3))
+    source = suture.decompile(compiled).source
+    assert re.search(
+        r"    for item in __range\(0, 3, 1\):\n        exit, x = __iteration_at_\d+_\d+\(item, x\)", source
+    )
+
+
+def test_the_event_carries_what_the_dump_decompiles() -> None:
+    """2 frames compile once each."""
+    compiled = suture.compile(seed)
+    compiled(np.ones((8, 8)), 3.0)
+    events = [json.loads(line) for line in _core.explain_records(compiled)]
+    first, second = [event["fields"] for event in events if event["event"] == "frame_code"]
+    assert (first["name"], first["function"], second["name"]) == ("__transformed_code_0_for_seed", "seed", "")
+    code = marshal.loads(base64.b64decode(first["original"]))
+    assert code == seed.__code__
+    assert marshal.loads(base64.b64decode(first["transformed"])).co_name == "seed"
+    assert second["transformed"] == ""

@@ -3,6 +3,7 @@ nothing else."""
 
 from __future__ import annotations
 
+import dis
 import marshal
 import sys
 
@@ -194,6 +195,20 @@ def test_what_behaves_differently_is_refused(name):
     verdict, why = compare(*DIFFERENT[name])
     assert verdict == "different"
     assert why
+
+
+def test_an_exception_is_raised_again_where_its_place_is():
+    original, other = (compile(body(text), "example.py", "exec").co_consts[0] for text in EQUAL["exceptions"])
+    broken = 0
+    for each in dis.get_instructions(other):
+        if each.opname == "RERAISE" and each.arg == 0:
+            changed = bytearray(other.co_code)
+            changed[each.offset + 1] = 1
+            second = marshal.dumps(other.replace(co_code=bytes(changed)))
+            same, why = _toolbox.same_bytecode_marshal(marshal.dumps(original), second, VERSION, SYNTHETIC)
+            assert not same and "at a place that is none" in why
+            broken += 1
+    assert broken == 1
 
 
 def test_names_of_the_original_are_no_synthetic_locals():

@@ -358,3 +358,15 @@ def test_wrong_kernels_are_found_at_level_4(work: Workplace) -> None:
     assert any("np.sqrt(" in line for line in body_of(work.path / "repro.py"))
     right = work.run("prog.py", "", **environment)
     assert right.returncode == 0 and "(4, 6)" in right.stdout
+
+
+def test_a_launcher_can_be_bisected(work: Workplace) -> None:
+    failed = work.run(work.write("prog.py", NATIVE), "kind=codegen_error,op=maximum", SUTURE_REPRO_AFTER="lowering")
+    assert failed.returncode == 1
+    by_command = work.suture("bisect", "--json", "minifier_launcher.py")
+    assert by_command.returncode == 1, by_command
+    found = json.loads(by_command.stdout)
+    assert found["reproduced"] and found["signature"].startswith("compile_error")
+    assert found["passing"] is not None
+    by_file = work.run("minifier_launcher.py", "bisect")
+    assert by_file.returncode == 1 and "CULPRIT" in by_file.stdout

@@ -286,3 +286,33 @@ def test_blocks_nest_and_leave_nothing() -> None:
     hits = compiled.status()["hits"]
     compiled(np.ones(3))
     assert compiled.status()["hits"] == hits + 1
+
+
+def test_functions_without_source_and_with_odd_names_are_stepped_as_well() -> None:
+    """1 frame of each compiles at least; neither has a source file."""
+    space: dict[str, Any] = {"np": np}
+    exec(
+        compile("def f(x, *, k=2):\n    y = x * k\n    return y + 1\ng = lambda x: (x + 1) * 2", "gone\n.py", "exec"),
+        space,
+    )
+    space["f"].__name__ = "odd\nname"
+    for name, texts in (("f", ["y = x * k", "return y + 1"]), ("g", ["lambda x: (x + 1) * 2"])):
+        compiled = suture.compile(space[name])
+        expected = compiled(np.ones(3))
+        result, lines = recorded(lambda compiled=compiled: compiled(np.ones(3)))
+        assert np.array_equal(result, expected)
+        assert [text for _, _, text in lines] == texts
+        assert all("\n" not in file for _, file, _ in lines)
+
+
+def test_a_dump_that_was_removed_is_replaced_by_texts_in_memory(tmp_path: Path) -> None:
+    """2 frames compile once each."""
+    import shutil
+
+    compiled = suture.compile(branch)
+    expected = compiled(np.ones(3), 2.0)
+    with suture.prepare_debug(tmp_path / "d") as directory:
+        shutil.rmtree(directory)
+        result, lines = recorded(lambda: compiled(np.ones(3), 2.0))
+    assert np.array_equal(result, expected)
+    assert len(lines) == 5

@@ -308,6 +308,16 @@ def test_other_files_and_cut_off_records_are_no_records(start: Callable[..., Any
     assert [each.path for each in record.open_records(file.parent)] == [file]
 
 
+def test_clearing_the_cache_takes_the_records_of_the_dead(start: Callable[..., Any], cache: Path) -> None:
+    start("SIGSEGV", "run").wait(60)
+    hanging = start("hang", "run")
+    assert hanging.stdout.readline() == "dying\n"
+    process = start("-c", "import suture; print(suture.cache.clear())")
+    assert process.communicate(timeout=60)[0] == "1\n"
+    (kept,) = record.open_records(cache / "records")
+    assert kept.alive and kept.pid == hanging.pid
+
+
 def test_what_dead_processes_left_is_bounded(start: Callable[..., Any], cache: Path) -> None:
     start("SIGSEGV", "run").wait(60)
     (file,) = files(cache)

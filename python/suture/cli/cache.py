@@ -1,6 +1,7 @@
-"""suture cache info|verify|clear: the disk cache of kernels and generated sources, and the saved internal errors.
+"""suture cache info|verify|clear: the disk cache of kernels and generated sources, the saved internal errors and the
+records of processes that died.
 
-`clear` removes all of them; send a saved internal error with your report before.
+`clear` removes all of them; send a saved internal error with your report, and `suture minify --last`, before.
 """
 
 from __future__ import annotations

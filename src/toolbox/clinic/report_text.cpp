@@ -17,7 +17,7 @@
 namespace suture::toolbox {
 namespace {
 
-constexpr size_t kMaxEvidence = 4;  // lines per finding in text
+constexpr size_t kMaxEvidence = 10;  // lines per finding in text
 
 // Names and sentences, each on one line.
 std::string line_of(const JsonObject& object, std::string_view key) {

@@ -39,21 +39,18 @@ double add_continuation(Finding& finding, const Explanation& run, const FrameMod
   return per_call;
 }
 
-// "runs as (verified: same bytecode):" and the text, indented as the report does it.
+// What runs, line by line; long texts end where --json goes on.
 void add_text(Finding& finding, const BytecodeModel& code, const RunFacts& facts) {
-  constexpr size_t kMostLines = 20;
   const CodeTreePtr tree = read_frame_code(code.code, code.python);
   const TransformedText text =
       tree ? transformed_text(*tree, code.name, facts.compile_source) : TransformedText();
   if (text.source.empty()) return;
-  std::string shown = fmt::format("in Python ({}):", text.verdict);
-  size_t lines = 0;
-  for (size_t begin = 0; begin < text.source.size() && lines < kMostLines; ++lines) {
+  finding.evidence.push_back(fmt::format("what runs, as Python ({}):", text.verdict));
+  for (size_t begin = 0; begin < text.source.size();) {
     const size_t end = std::min(text.source.find('\n', begin), text.source.size());
-    shown += "\n              " + escaped_line(std::string_view(text.source).substr(begin, end - begin));
+    finding.evidence.push_back("  " + escaped_line(std::string_view(text.source).substr(begin, end - begin)));
     begin = end + 1;
   }
-  finding.evidence.push_back(std::move(shown));
 }
 
 Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const BytecodeModel& code,
@@ -70,10 +67,10 @@ Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const 
   finding.evidence.push_back(fmt::format("{} of {}, {} in {}", count_of(code.instructions, "instruction"),
                                          frame.function, code.transformed, code.name));
   double most = 0;
+  add_text(finding, code, facts);
   for (size_t i = 0; i < code.continuations.size(); ++i)
     most = std::max(most,
                     add_continuation(finding, run, frame, code.continuations[i], code.continuation_frame(i)));
-  add_text(finding, code, facts);
   if (code.loop && most >= kManyIterations) finding.severity = Severity::kWarning;
   finding.advice.push_back(
       code.loop ? "Use whole-array operations instead of the loop, or remove what breaks inside it."

@@ -14,6 +14,7 @@ struct AbstractValue {
     kNull,       // CPython's internal marker
     kSome,       // value number `id` of this state
     kMaybeNull,  // the same, perhaps the marker: what LOAD_FAST_AND_CLEAR takes from a local
+    kPlace,      // where an exception was raised, as handlers find it; equal to nothing
   };
   Kind kind = Kind::kUnbound;
   int id = 0;

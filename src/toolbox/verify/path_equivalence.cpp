@@ -116,7 +116,7 @@ void PathWalk::intern_constants(Side& side) {
 }
 
 bool PathWalk::same_value(const AbstractValue& a, const AbstractValue& b) {
-  if (a.is(Kind::kUnbound) || b.is(Kind::kUnbound)) return false;
+  if (a.is(Kind::kUnbound) || a.is(Kind::kPlace) || b.is(Kind::kUnbound)) return false;
   if (a == b) return true;
   if (!a.is(Kind::kConstant) || !b.is(Kind::kConstant)) return false;
   const Constant &x = constant_at(a), &y = constant_at(b);
@@ -273,12 +273,19 @@ void PathWalk::match_handlers(int a, int b, const FrameState& state) {
   FrameState raised = state;
   raised.first_stack.resize(static_cast<size_t>(one.depth));
   raised.second_stack.resize(static_cast<size_t>(other.depth));
-  if (one.push_last_instruction) raised.first_stack.push_back(raised.fresh());
-  if (other.push_last_instruction) raised.second_stack.push_back(raised.fresh());
+  if (one.push_last_instruction) raised.first_stack.push_back({Kind::kPlace, 0});
+  if (other.push_last_instruction) raised.second_stack.push_back({Kind::kPlace, 0});
   const AbstractValue exception = raised.fresh();
   raised.first_stack.push_back(exception);
   raised.second_stack.push_back(exception);
   visit(one.target, other.target, std::move(raised));
+}
+
+// RERAISE with a number takes the place of the exception from the stack; the interpreter raises SystemError when something
+// else is there.
+bool finds_its_place(const Node& node, const std::vector<AbstractValue>& stack) {
+  return node.opcode != Opcode::RERAISE || node.number == 0 ||
+         from_top(stack, node.number + 1).is(Kind::kPlace);
 }
 
 // RERAISE of the exception being handled, and `raise` without an exception.
@@ -290,6 +297,8 @@ bool PathWalk::raises_again(const Node& x, const Node& y, const FrameState& stat
 
 void PathWalk::match(int a, int b, const FrameState& state) {
   const Node &x = first_.graph.node(a), &y = second_.graph.node(b);
+  if (!finds_its_place(x, state.first_stack) || !finds_its_place(y, state.second_stack))
+    return fail(a, b, "an exception is raised again at a place that is none");
   if (raises_again(x, y, state)) return match_handlers(a, b, state);
   const PythonVersion version = first_.graph.tree->view.version;
   const NodeEffect one = node_effect(version, x), other = node_effect(version, y);

@@ -164,7 +164,7 @@ TEST_F(RingFiles, a_sweep_leaves_the_living_and_the_newest_with_something_open) 
       if (i == 0) file.end(ticket);
     });
   ASSERT_EQ(ring_files(path_).size(), 5u);
-  sweep_ring_files(path_, 2);
+  EXPECT_EQ(sweep_ring_files(path_, 2), 2u);
   EXPECT_EQ(ring_files(path_).size(), 3u);
   EXPECT_TRUE(fs::exists(alive.path()));
 }

@@ -47,7 +47,9 @@ class InternalError : public ::testing::Test {
   std::vector<fs::path> saved() const {
     std::vector<fs::path> files;
     if (fs::exists(directory))
-      for (const auto& entry : fs::directory_iterator(directory)) files.push_back(entry.path());
+      for (const auto& entry : fs::directory_iterator(directory))
+        if (entry.is_regular_file())
+          files.push_back(entry.path());  // records of the process have a directory
     return files;
   }
 
