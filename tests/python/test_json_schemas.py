@@ -148,19 +148,6 @@ def called_by_its_backend() -> dict[str, Any]:
     return suture.explain(compiled).to_dict()
 
 
-def internal_error() -> str:
-    """As an event line: no program causes one."""
-    fields = {
-        field: "text"
-        for event, field, kind, _ in _core.event_field_table()
-        if event == "internal_error" and kind in ("str", "text")
-    }
-    assert fields
-    return json.dumps(
-        {"schema": _core.schema_version, "event": "internal_error", "compile_id": "0/0", "time": 0.0, "fields": fields}
-    )
-
-
 def explanations() -> dict[str, dict[str, Any]]:
     """Between them they hold every key there is."""
     sizes = [(np.ones(size),) for size in range(2, 13)]
@@ -177,7 +164,7 @@ def explanations() -> dict[str, dict[str, Any]]:
         "backend": explained(branchy, sizes[0], backend=broken_backend),
         "during compile": called_by_its_backend(),
         "hint": explained(differences, (np.linspace(0, 1, 10_000),)),
-        "internal error": suture.Explanation([internal_error()], None).to_dict(),
+        "internal error": explained(branchy, sizes[0], options={"inject_fault": "kind=pass_error"}),
     }
 
 

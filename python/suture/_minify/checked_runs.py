@@ -14,6 +14,7 @@ from suture._minify import run_case
 from suture._minify.signature import Outcome
 
 if TYPE_CHECKING:
+    from suture._minify.case import Case
     from suture._minify.launcher import Watched
 
 Compiled = Callable[..., tuple[Any, ...]]
@@ -47,11 +48,18 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
             compile_graph, looks = watched.compiler(case) if looks else None, False
             wrong = run_case.compare(case, tuple(outputs), list(inputs), compile_graph)
             if wrong is not None:
-                words = f"gave a wrong result: {wrong.message}"
+                words = f"gave a wrong result: {wrong.message}{_first_op(watched, case)}"
                 raise _failure(watched, case.objects(), replace(wrong, call=calls), words, None)
         return outputs
 
     return run
+
+
+def _first_op(watched: Watched, case: Case) -> str:
+    from suture._minify import taps
+
+    where = taps.first_op(case, watched.compiler(case))
+    return f"\nThe first op that is wrong: {where}" if where else ""
 
 
 def _failure(watched: Watched, inputs: Any, outcome: Outcome, words: str, cause: BaseException | None) -> BaseException:

@@ -51,7 +51,7 @@ class Server:
         self._arrays: dict[str, np.ndarray] = {}
         self._directory = tempfile.mkdtemp(prefix="suture-minify-")
         self._children = 0
-        self._spare: _Child | None = None  # forked while the oracle thinks
+        self._spare: _Child | None = None  # the next one, forked ahead of time
         self._warm = False
 
     def serve(self) -> None:
@@ -62,14 +62,15 @@ class Server:
                 request, blocks = wire.receive(self._connection)
                 child = self._child_for(request)
                 try:
-                    outcomes = child.run(request, blocks, self._connection)
+                    child.begin(request, blocks)
+                    for digest in request["forget"]:
+                        self._arrays.pop(digest, None)
+                    _keep(self._arrays, request, blocks)
+                    self._spare = self._new_child(child)  # while this one works
+                    outcomes = child.outcomes(request, self._connection)
                     wire.send(self._connection, [outcome.to_dict() for outcome in outcomes])
                 finally:
-                    child.end()
-                for digest in request["forget"]:
-                    self._arrays.pop(digest, None)
-                _keep(self._arrays, request, blocks)
-                self._spare = self._new_child()
+                    child.end(self._spare)
         except wire.Closed:
             pass
         finally:
@@ -88,11 +89,12 @@ class Server:
                 spare = None
         return spare or self._new_child()
 
-    def _new_child(self) -> _Child:
+    def _new_child(self, working: _Child | None = None) -> _Child:
         self._children += 1
         directory = os.path.join(self._directory, str(self._children))
         os.mkdir(directory)
-        return _Child(directory, self._arrays, self._connection)
+        foreign = [self._connection] if working is None else [self._connection, working.pipe]
+        return _Child(directory, self._arrays, foreign)
 
 
 def _keep(arrays: dict[str, np.ndarray], request: dict[str, Any], blocks: list[bytearray]) -> None:
@@ -105,27 +107,29 @@ def _keep(arrays: dict[str, np.ndarray], request: dict[str, Any], blocks: list[b
 class _Child:
     """A process that waits for one request, runs it and ends."""
 
-    def __init__(self, directory: str, arrays: dict[str, np.ndarray], connection: socket.socket) -> None:
+    def __init__(self, directory: str, arrays: dict[str, np.ndarray], foreign: list[socket.socket]) -> None:
         self._directory = directory
-        self._pipe, theirs = socket.socketpair()
+        self.pipe, theirs = socket.socketpair()
         self._pid = os.fork()
         if self._pid == 0:
-            self._pipe.close()
-            connection.close()
+            for connection in (self.pipe, *foreign):
+                connection.close()
             _serve_once(theirs, arrays, directory)
         theirs.close()
 
-    def run(self, request: dict[str, Any], blocks: list[bytearray], connection: socket.socket) -> list[Outcome]:
-        """Outcomes up to the first that is no pass: a child that has seen a failure judges nothing else."""
+    def begin(self, request: dict[str, Any], blocks: list[bytearray]) -> None:
         try:
-            wire.send(self._pipe, request, blocks)
+            wire.send(self.pipe, request, blocks)
         except wire.Closed:
             pass  # the watch sees how it died
-        return _Watch(self._pipe, self._pid, request["limits"], connection).outcomes(len(request["cases"]))
 
-    def end(self) -> None:
-        self._pipe.close()
-        _end(self._pid)
+    def outcomes(self, request: dict[str, Any], connection: socket.socket) -> list[Outcome]:
+        """Up to the first that is no pass: a child that has seen a failure judges nothing else."""
+        return _Watch(self.pipe, self._pid, request["limits"], connection).outcomes(len(request["cases"]))
+
+    def end(self, spare: _Child | None = None) -> None:
+        self.pipe.close()
+        _end(self._pid, spare._pid if spare is not None else 0)
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
@@ -234,15 +238,15 @@ class _Watch:
         return Outcome(_KINDS_OF_SIGNALS.get(ended.si_status, "killed"), self._stage, signal=ended.si_status)
 
 
-def _end(child: int) -> None:
-    """Kills the child with its group, and whatever else it started: orphans become children of this process."""
+def _end(child: int, spare: int) -> None:
+    """Kills the child with its group, and whatever else it started: orphans become children of this process. The `spare` stays."""
     for kill in (os.kill, os.killpg):
         try:
             kill(child, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
     os.waitpid(child, 0)
-    while orphans := _own_children():
+    while orphans := [each for each in _own_children() if each != spare]:
         for orphan in orphans:
             try:
                 os.kill(orphan, signal.SIGKILL)

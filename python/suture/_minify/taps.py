@@ -68,6 +68,11 @@ class Row:
     wanted: str = ""
     operands: tuple[str, ...] = ()
 
+    @property
+    def where(self) -> str:
+        kernel = f" in kernel {self.kernel}" if self.kernel else ""
+        return f"{self.node} = {self.op} ({self.target}) at {self.file}:{self.line}{kernel}"
+
 
 @dataclass
 class Analysis:
@@ -145,9 +150,17 @@ def first_wrong(
     row = analysis.first
     if row is None:
         return None
-    where = f"{row.node} = {row.op} ({row.target}) at {row.file}:{row.line}"
-    message = f"{where}: {row.why}: {row.got} instead of {row.wanted}"
+    message = f"{row.where}: {row.why}: {row.got} instead of {row.wanted}"
     return Difference(row.node, "wrong_value", message, row.index, row.got, row.wanted, row.ulp, row.bound)
+
+
+def first_op(case: Case, compile_graph: Compile) -> str:
+    """The first op of a wrong graph that diverges, with its line and its kernel; "" when it is not found."""
+    try:
+        found = analyze(case.graph, case.objects, compile_graph, case.numerics == "fast")
+    except Exception:  # a backend that does not compile parts of what it was given
+        return ""
+    return found.first.where if found.first else ""
 
 
 def analyze(graph: _core.Graph, fresh: Fresh, compile_graph: Compile, fast: bool = False) -> Analysis:

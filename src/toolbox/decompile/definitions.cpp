@@ -86,7 +86,11 @@ void declare(Builder& builder, const Scope& scope, const Evaluated& code, Statem
   };
   if (!globals.empty()) declarations.push_back(builder.tree.make<Global>(list(globals)));
   if (!code.nonlocals.empty()) declarations.push_back(builder.tree.make<Nonlocal>(list(code.nonlocals)));
-  body.insert(body.begin(), declarations.begin(), declarations.end());
+  const auto first = std::find_if(body.begin(), body.end(), [](const Statement* statement) {
+    const ImportFrom* it = as<ImportFrom>(statement);
+    return !it || it->module != "__future__";  // these must come first
+  });
+  body.insert(first, declarations.begin(), declarations.end());
 }
 
 Expression* text_constant(Builder& builder, const std::string& text) {

@@ -57,6 +57,7 @@ class Evaluator {
 
   // ---- merging ways to a value (evaluate_merge.cpp)
   bool merge_stacks(int block);  // false: the block has been dealt with
+  bool ends_soon(int block) const;
   void run_separately(int block);
 
   // ---- instructions
@@ -103,7 +104,8 @@ class Evaluator {
   void load_super();
   void slice(bool store);
   void extend_display(int depth, Value* added);
-  void merge_dict(int depth, bool call);
+  void merge_dict(int depth, bool of_call);
+  bool names_arguments(const syntax::Dict& dict) const;
   void add_element(const LiftedInstruction& it);
   void format(syntax::Expression* value, int conversion, syntax::Expression* spec);
   void call(int count, const suture::Constant* names);

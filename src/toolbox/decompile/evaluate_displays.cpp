@@ -1,7 +1,10 @@
 // Displays of lists, tuples, sets and dicts, and text with fields. The compiler builds long and starred displays piece by piece.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
 
@@ -102,16 +105,27 @@ void Evaluator::extend_display(int depth, Value* added) {
   slot = grown;
 }
 
+// Are all keys names that may stand in front of `=`?
+bool Evaluator::names_arguments(const Dict& dict) const {
+  return std::all_of(dict.keys.begin(), dict.keys.end(), [&](const Expression* key) {
+    const suture::Constant* constant = constant_of(key);
+    return constant && constant->is(suture::Constant::Kind::kStr) && is_identifier(constant->text);
+  });
+}
+
 // `{**a, key: value}`, chunks of long displays, and the keyword arguments of a call.
-void Evaluator::merge_dict(int depth, bool) {
+void Evaluator::merge_dict(int depth, bool of_call) {
   Value* added = pop();
   if (depth < 1 || depth > static_cast<int>(stack_.size())) return fail("the stack is too small");
   Value*& slot = stack_[stack_.size() - static_cast<size_t>(depth)];
   const Dict* dict = as<Dict>(slot->expr);
   if (!dict || !slot->display) return fail("items are added to something other than a display");
   Expressions keys = dict->keys, values = dict->values;
-  // Merged into an empty one, a display is `**{...}`: named arguments that come first need no merge.
-  if (const Dict* more = as<Dict>(added->expr); more && added->display && !keys.empty()) {
+  // A chunk comes behind others; `{**{}}` and `f(**{})` begin with an empty display.
+  constexpr size_t kChunk = 16;
+  const Dict* more = added->display ? as<Dict>(added->expr) : nullptr;
+  const bool chunk = more && (of_call ? !keys.empty() && names_arguments(*more) : keys.size() >= kChunk);
+  if (chunk) {
     keys.insert(keys.end(), more->keys.begin(), more->keys.end());
     values.insert(values.end(), more->values.begin(), more->values.end());
   } else {

@@ -78,6 +78,7 @@ bool Evaluator::execute_operator(const LiftedInstruction& it) {
     case Op::UnaryPositive: return unary(UnaryOperator::UAdd);
     case Op::UnaryNegative: return unary(UnaryOperator::USub);
     case Op::UnaryNot: return unary(UnaryOperator::Not);
+    case Op::ToBool: unary(UnaryOperator::Not); return unary(UnaryOperator::Not);
     case Op::UnaryInvert: return unary(UnaryOperator::Invert);
     case Op::Is: return compare(it.arg ? CompareOperator::IsNot : CompareOperator::Is);
     case Op::Contains: return compare(it.arg ? CompareOperator::NotIn : CompareOperator::In);

@@ -56,15 +56,34 @@ bool Evaluator::merge_stacks(int block) {
       return true;
     }
   }
+  if (different.size() == 1)
+    for (const auto& edge : node.in)
+      if (Value* value = stack_of(graph_, edge)[different.front()]; value->kind == ValueKind::kFunction)
+        as_expression(value);  // a lambda
   ConditionFolder folder(graph_, builder_.tree, result_.values);
   if (different.size() == 1 && folder.fold_value(block, different.front())) {
     stack_ = stack_of(graph_, node.in.front());
     return true;
   }
-  if (it.first < 0 && it.second < 0 && !it.instructions.empty())
+  if (ends_soon(block))
     run_separately(block);
   else
     fail("ways that meet here bring different values, and no conditional expression makes them");
+  return false;
+}
+
+// A few instructions up to a return, with nothing to decide.
+bool Evaluator::ends_soon(int block) const {
+  size_t instructions = 0;
+  for (int steps = 0; steps < 4; ++steps) {
+    const Block& it = blocks_.at(block);
+    instructions += it.instructions.size();
+    if (it.second >= 0 || it.entered_region >= 0 || instructions > 12 ||
+        blocks_.is_header[static_cast<size_t>(block)])
+      return false;
+    if (it.first < 0) return true;
+    block = it.first;
+  }
   return false;
 }
 

@@ -35,6 +35,14 @@ class ExitMerger {
     return i > 0 && code_.at(i).op == Op::Return && code_.at(i - 1).op == Op::LoadConst &&
            code_.at(i - 1).next == i && code_.at(i).same_position(code_.at(i - 1));
   }
+  // `name = None; del name` of a handler stays with the POP_EXCEPT before it.
+  bool clears_name(int i) const {
+    const Op op = code_.at(i).op;
+    return i >= 2 &&
+           (op == Op::DeleteFast || op == Op::DeleteName || op == Op::DeleteGlobal ||
+            op == Op::DeleteDeref) &&
+           code_.at(i - 1).arg == code_.at(i).arg && code_.at(i - 2).op == Op::LoadConst;
+  }
   // exit(None, None, None) has the place of the with statement however control leaves it.
   bool leaves_with(int i) const {
     if (code_.at(i).op != Op::Call || code_.at(i).arg != 2) return false;
@@ -50,7 +58,7 @@ class ExitMerger {
     const LiftedInstruction& it = code_.at(i);
     const bool exits = it.op == Op::Return || it.op == Op::Raise || it.op == Op::Reraise;
     if (!exits && (it.next < 0 || it.target >= 0 || it.op == Op::Nop || it.op == Op::Jump)) return;
-    if (it.column < 0 || leaves_with(i)) return;
+    if (it.column < 0 || leaves_with(i) || clears_name(i)) return;
     int next = -1, length = 1;
     if (it.op == Op::Return && returns_implicitly(i)) return;
     if (it.op == Op::LoadConst && it.next == i + 1 && returns_implicitly(i + 1)) {

@@ -98,11 +98,16 @@ class CopyComparison {
   bool compare_behind_leaving(int a, int b) {
     const bool has_value = op(a) == Op::Swap;
     a = after(behind_swap(after(behind_swap(a))));
-    // The other copy drops a return value that was waiting, or nothing.
-    const int pop = has_value ? behind_swap(b) : b;
-    if (op(pop) == Op::PopTop) b = after(pop);
+    if (has_value) b = behind_swap(b);
+    // Both drop the iterators of the loops they leave; the other copy first drops a return value that was waiting.
+    for (int more = pops(b) - pops(a); more > 0; --more) b = after(b);
     push(a, b);
     return true;
+  }
+  int pops(int index) const {
+    int count = 0;
+    for (; op(index) == Op::PopTop; index = after(index)) ++count;
+    return count;
   }
 
   const LiftedCode& code_;
@@ -150,7 +155,7 @@ class FinallyFolder {
     if (to < 0) return to;
     const int target = code_.skip_empty(to);
     if (target < 0) return Error::unsupported("decompile", "control runs off the end of the code");
-    if (regions_.inside(regions_.region_of(target), region)) return to;
+    if (regions_.inside(regions_.region_of(target), region) || code_.at(target).op == Op::Stop) return to;
     const int continuation = comparison.behind(body, target);
     if (continuation == CopyComparison::kDifferent)
       return Error::unsupported(

@@ -43,6 +43,7 @@ class Lifter {
     link(function);
     SUTURE_TRY_VOID(fold_sends());
     drop_generator_start();
+    drop_truth_tests();
     return std::move(code_);
   }
 
@@ -155,17 +156,15 @@ class Lifter {
         code_.at(i).handler_depth = region.depth;
         code_.at(i).handler_lasti = region.push_last_instruction;
       }
-    cover_inverted_jumps();
+    cover_conditional_jumps();
   }
 
-  // The compiler of 3.13 forgets the handler of a conditional jump that it splits in two because it leads backwards. Such a jump
+  // The compiler of 3.13 forgets the handler of a conditional jump that it splits in two because it leads backwards. A jump
   // raises nothing; it belongs where its test was computed.
-  void cover_inverted_jumps() {
-    for (int i = 1; i + 1 < code_.size(); ++i) {
+  void cover_conditional_jumps() {
+    for (int i = 1; i < code_.size() && minor_ >= 13; ++i) {
       LiftedInstruction& it = code_.at(i);
-      const bool split = it.op == Op::JumpIf && it.handler < 0 && code_.at(i + 1).op == Op::Jump &&
-                         code_.at(i + 1).handler < 0;
-      if (!split) continue;
+      if (it.op != Op::JumpIf || it.handler >= 0 || code_.at(i - 1).next != i) continue;
       const LiftedInstruction& before = code_.at(i - 1);
       it.handler = before.handler;
       it.handler_depth = before.handler_depth;
@@ -231,6 +230,15 @@ class Lifter {
       code_.at(i).handler_lasti = end.handler_lasti;
     }
     return ok_status();
+  }
+
+  // TO_BOOL belongs to the jump or `not` behind it; elsewhere it is what the optimizer leaves of `not not`.
+  void drop_truth_tests() {
+    for (int i = 0; i + 1 < code_.size(); ++i) {
+      const Op next = code_.at(i + 1).op;
+      if (code_.at(i).op == Op::ToBool && (next == Op::JumpIf || next == Op::UnaryNot))
+        code_.at(i).op = Op::Nop;
+    }
   }
 
   // RETURN_GENERATOR; POP_TOP

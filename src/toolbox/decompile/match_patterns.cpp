@@ -93,7 +93,7 @@ class CaseFinder {
   std::vector<MatchedCase> run() {
     if (!worth_looking()) return {};
     for (int at = 0; at < code_.size(); ++at)
-      if (begins_pattern(at) && !starts_.contains(at)) chain(at);
+      if (!consumed_.contains(at) && begins_pattern(at) && !starts_.contains(at)) chain(at);
     find_leading_captures();
     return std::move(cases_);
   }
@@ -102,6 +102,7 @@ class CaseFinder {
   struct Found {
     int start = -1, success = -1, failure = -1;
     MatchedCase matched;
+    std::vector<int> visited;
   };
 
   bool worth_looking() const {
@@ -115,7 +116,8 @@ class CaseFinder {
   bool begins_pattern(int at) const {
     const LiftedInstruction& it = code_.at(at);
     if (it.op == Op::MatchSequence || it.op == Op::MatchMapping) return true;
-    if (it.op == Op::Copy && it.arg == 1) return true;
+    if (it.op == Op::Copy && it.arg == 1)  // not the one that tests what MATCH_CLASS gave
+      return at == 0 || (code_.at(at - 1).op != Op::MatchClass && code_.at(at - 1).op != Op::MatchKeys);
     if (it.op != Op::LoadGlobal && it.op != Op::LoadName && it.op != Op::LoadFast && it.op != Op::LoadDeref)
       return false;
     int next = at;
@@ -137,6 +139,7 @@ class CaseFinder {
     found.matched = {.pattern = PatternMaker(builder_.tree).make(*machine.root()),
                      .copied = copied,
                      .stores = machine.stores()};
+    found.visited = machine.visited();
     return found;
   }
 
@@ -202,6 +205,7 @@ class CaseFinder {
     it.target = found.failure;
     if (found.matched.pattern->kind == PatternKind::MatchAs && !as<MatchAs>(found.matched.pattern)->pattern)
       it.target = -1;  // matches everything; its guard leads on
+    consumed_.insert(found.visited.begin(), found.visited.end());
     cases_.push_back(std::move(found.matched));
   }
 
@@ -229,7 +233,7 @@ class CaseFinder {
   Regions& regions_;
   std::deque<Hole> holes_;
   std::vector<MatchedCase> cases_;
-  std::set<int> starts_;
+  std::set<int> starts_, consumed_;
 };
 
 }  // namespace

@@ -64,6 +64,7 @@ int PatternMachine::behind_pops(const LiftedCode& code, const Failure& failure) 
 }
 
 bool PatternMachine::step() {
+  visited_.push_back(at_);
   const LiftedInstruction& it = code_.at(at_);
   return step_load(it) || step_test(it) || step_parts(it) || step_jump(it) || step_store(it);
 }
@@ -296,7 +297,7 @@ bool PatternMachine::build(Op op, int arg) {
 }
 
 bool PatternMachine::step_jump(const LiftedInstruction& it) {
-  if (it.op != Op::JumpIf || !top()) return false;
+  if (it.op != Op::JumpIf || !top() || !stores_.empty()) return false;  // names are bound behind the tests
   const auto test = static_cast<JumpTest>(it.flag);
   const PatternItem item = *top();
   bool fails_by_jump = false;
@@ -451,6 +452,7 @@ bool PatternMachine::match_or() {
   for (const int start : starts) {
     PatternMachine alternative = machine();
     if (!alternative.run(start, *joint)) return false;
+    visited_.insert(visited_.end(), alternative.visited().begin(), alternative.visited().end());
     alternatives.push_back(alternative.root());
     if (alternatives.size() == 1) {
       bound = alternative.stack();

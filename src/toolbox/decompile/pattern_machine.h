@@ -67,6 +67,7 @@ class PatternMachine {
   const std::vector<PatternItem>& stack() const { return stack_; }
   const std::vector<Failure>& failures() const { return failures_; }
   const std::vector<std::pair<Op, int>>& stores() const { return stores_; }
+  const std::vector<int>& visited() const { return visited_; }  // instructions that have run
   // Where control is once the values of a failure are dropped; -1: elsewhere.
   static int behind_pops(const LiftedCode& code, const Failure& failure);
 
@@ -103,6 +104,7 @@ class PatternMachine {
   std::vector<PatternItem> stack_;
   std::vector<Failure> failures_;
   std::vector<std::pair<Op, int>> stores_;
+  std::vector<int> visited_;
   int nesting_ = 0;
 };
 

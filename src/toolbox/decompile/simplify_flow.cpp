@@ -66,13 +66,16 @@ class Simplifier {
         const int to = (no_edge ? graph_.at(i).no : graph_.at(i).yes).to;
         if (to < 0) continue;
         const int past = past_empty(to);
+        // A handler with an empty body keeps its node: it says that there is a handler.
+        const End end = graph_.at(i).end;
+        if (end == End::kTypeTest || (end == End::kTry && no_edge)) continue;
         if (past != to && past >= 0) redirect(i, no_edge, past);
       }
     }
     graph_.entry = past_empty(graph_.entry);
     for (int i = 0; i < graph_.size(); ++i) {
       FlowNode& node = graph_.at(i);
-      if (i != graph_.entry && is_empty(node) && past_empty(i) != i) unlink(i);
+      if (i != graph_.entry && node.in.empty() && is_empty(node) && past_empty(i) != i) unlink(i);
     }
   }
 

@@ -84,6 +84,7 @@ bool Structurer::emit(int node, const Frame& frame, Statements& out) {
   bool falls = false;
   while (node >= 0 && !failed()) {
     if (leave(node, frame, out, falls)) break;
+    if (graph_.at(node).end == End::kStop && graph_.at(node).statements.empty()) break;  // never reached
     int next = -1;
     if (graph_.at(node).end == End::kFor)
       emit_for(node, frame, out, next);
