@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bench import accuracy, bars, decompile, dispatch, minify, programs, record_cost, startup, trace_cost
+from bench import accuracy, bars, decompile, dispatch, minify, programs, record_cost, same_bytecode, startup, trace_cost
 
 
 def main(arguments: list[str]) -> int:
@@ -20,6 +20,7 @@ def main(arguments: list[str]) -> int:
         "import": startup.import_time,
         "trace_cost": trace_cost.trace_cost,
         "decompile": decompile.against_depyf,
+        "same_bytecode": same_bytecode.ceiling,
         "accuracy": accuracy.accuracy_of_the_judge,
         "record_cost": record_cost.record_cost,
         "minify": minify.minify,

@@ -71,7 +71,9 @@ def function_source(body: str, context: str, header: str) -> str:
 def assert_comes_back(source: str) -> None:
     code = compile(source, "<statements>", "exec", dont_inherit=True)
     result = suture.decompile(code)
-    different = [(item.qualname, item.tier, item.verdict) for item in result.codes if not item.verdict.startswith("verified")]
+    different = [
+        (item.qualname, item.tier, item.verdict) for item in result.codes if not item.verdict.startswith("verified")
+    ]
     assert not different, f"{different}\n{source}\n{result.source}"
     again = compile(result.source, "<again>", "exec", dont_inherit=True)
     assert suture.same_bytecode(code, again), f"{source}\n{result.source}"

@@ -430,7 +430,8 @@ def test_explain_takes_the_backend():
 def test_threads_count_calls_one_by_one():
     from concurrent.futures import ThreadPoolExecutor
 
-    compiled, _ = compiled_with("op=maximum,kind=warning,when=call>=1")
+    with pytest.warns(RuntimeWarning, match="warning on op 'maximum'"):
+        compiled, _ = compiled_with("op=maximum,kind=warning,when=call>=1")
     with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(4) as pool:
         warnings.simplefilter("always")
         list(pool.map(compiled, [X] * 40))

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,9 @@ with open("/dev/null") as nothing:
 
 def raises(text: str, kind: type[BaseException]) -> bool:
     try:
-        exec(compile(text, "<program>", "exec"), {"__name__": "__main__"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            exec(compile(text, "<program>", "exec"), {"__name__": "__main__"})
     except kind:
         return True
     except Exception:

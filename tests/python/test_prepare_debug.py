@@ -33,8 +33,10 @@ def manifest(directory: str | Path) -> dict[str, Any]:
     return index
 
 
-def compiles(directory: str | Path, function: str) -> list[dict[str, Any]]:
-    return [row for row in manifest(directory)["compiles"] if row["function"].endswith(function)]
+def compiles(directory: str | Path, compiled: Any, frame: int = 0) -> list[dict[str, Any]]:
+    """Of the function (frame 0) or of one that it made; the process may hold others of that name."""
+    number = compiled.status()["frames"][frame]["frame"]
+    return [row for row in manifest(directory)["compiles"] if row["id"].startswith(f"{number}/")]
 
 
 def test_every_function_compiled_inside_is_there(tmp_path: Path) -> None:
@@ -44,7 +46,7 @@ def test_every_function_compiled_inside_is_there(tmp_path: Path) -> None:
         result = compiled(np.ones((8, 8)), 3.0)
     assert directory == str(tmp_path / "d")
     assert np.array_equal(result, suture.compile(seed)(np.ones((8, 8)), 3.0))
-    (whole,) = compiles(directory, "seed")
+    (whole,) = compiles(directory, compiled)
     frame = compiled.status()["frames"][0]["frame"]
     assert whole["directory"] == f"seed_{frame}_0"
     files = {file["path"] for file in whole["files"]}
@@ -52,7 +54,7 @@ def test_every_function_compiled_inside_is_there(tmp_path: Path) -> None:
         "bytecode_before.txt", "bytecode_after.txt", "graph_readable.py", "graph_lowered.txt", "ir_pre_fusion.txt",
         "ir_post_fusion.txt", "output_code.cpp", "guards.txt", "guards.py", "inputs/input_0.npy",
     }  # fmt: skip
-    assert len(compiles(directory, compiled.status()["frames"][1]["function"])) == 1
+    assert len(compiles(directory, compiled, 1)) == 1
 
 
 def test_the_manifest_links_a_line_through_all_files(tmp_path: Path) -> None:
@@ -60,7 +62,7 @@ def test_the_manifest_links_a_line_through_all_files(tmp_path: Path) -> None:
     compiled = suture.compile(seed)
     with suture.prepare_debug(tmp_path) as directory:
         compiled(np.ones((8, 8)), 3.0)
-    (whole,) = compiles(directory, "seed")
+    (whole,) = compiles(directory, compiled)
     rows = {row["line"]: row for row in whole["lines"] if row["file"] == __file__}
     row = rows[FIRST + 1]
     assert row["source"] == "    y = np.sin(x) + 1"
@@ -88,9 +90,7 @@ def test_functions_compiled_before_are_told_from_their_records(tmp_path: Path) -
     with suture.prepare_debug(tmp_path) as directory:
         pass
     assert compiled.status() == before
-    (whole,) = [
-        row for row in compiles(directory, "seed") if row["directory"] == f"seed_{before['frames'][0]['frame']}_0"
-    ]
+    (whole,) = compiles(directory, compiled)
     assert {"graph_readable.py", "output_code.cpp", "guards.py"} <= {file["path"] for file in whole["files"]}
 
 

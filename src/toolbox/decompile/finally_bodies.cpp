@@ -60,7 +60,9 @@ class CopyComparison {
     if (flipped && (x.flag ^ 1) != y.flag) return false;
     push(x.next, flipped ? y.target : y.next);
     push(x.target, flipped ? y.next : y.target);
-    if (x.handler >= 0 && x.handler != cleanup_) push(x.handler, y.handler);
+    // Handlers of the compiler's own, which restore or clear a name, say nothing.
+    const bool nested = x.handler >= 0 && x.handler != cleanup_;
+    if (nested && op(code_.skip_empty(x.handler)) == Op::PushExcInfo) push(x.handler, y.handler);
     return true;
   }
 

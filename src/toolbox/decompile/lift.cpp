@@ -70,6 +70,7 @@ class Lifter {
       return Error::unsupported("decompile",
                                 fmt::format("offset {}: the compiler emits no {}", instruction.offset, name));
     LiftedInstruction& lifted = add(instruction, found->second, instruction.arg);
+    if (lifted.op == Op::Yield) lifted.arg = 0;  // 3.12: how many handlers are around it
     if (lifted.op == Op::Call) lifted.constant = std::exchange(keyword_names_, -1);
     return ok_status();
   }

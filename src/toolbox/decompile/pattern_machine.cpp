@@ -416,7 +416,9 @@ std::vector<int> PatternMachine::success_path(int start) const {
       of_values = true;
     else if (it.op != Op::Copy)
       of_values = false;
-    at = next < 0 ? -1 : code_.skip_empty(next);
+    next = next < 0 ? -1 : code_.skip_empty(next);
+    if (next <= at) break;  // back to the head of a loop: not in a pattern
+    at = next;
   }
   return path;
 }

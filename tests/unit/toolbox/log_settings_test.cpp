@@ -79,8 +79,8 @@ TEST(LogSettings, every_artifact_belongs_to_a_component) {
 
 TEST(LogSettings, events_are_those_the_settings_need) {
   EXPECT_THAT(parse("recompiles").events(), AllOf(Contains("recompile"), Not(Contains("pass_done"))));
-  EXPECT_THAT(parse("").events(), ElementsAre("cache_trouble", "frame_skipped", "internal_error",
-                                              "profile_trouble", "recompile_limit"));
+  EXPECT_THAT(parse("").events(), ElementsAre("cache_trouble", "fault_injected", "frame_skipped",
+                                              "internal_error", "profile_trouble", "recompile_limit"));
   EXPECT_THAT(parse("+passes").events(), Contains("pass_done"));
 }
 
