@@ -95,7 +95,7 @@ Result<LineMap> map_code(const CodeTree& executing, const Printed& readable, con
     if (pair == compared.nested.end()) continue;
     SUTURE_TRY(nested, map_as_printed(*pair->first, *pair->second, depth + 1));
     if (map.difference.empty()) map.difference = nested.difference;
-    map.nested.emplace_back(static_cast<int>(i), std::move(nested));
+    map.nested.push_back({static_cast<int>(i), std::move(nested)});
   }
   return map;
 }

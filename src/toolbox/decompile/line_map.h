@@ -19,11 +19,16 @@
 
 namespace suture::toolbox {
 
+struct NestedLineMap;
 struct LineMap {
   int first_line = 1;
-  std::vector<uint8_t> table;                   // co_linetable
-  std::vector<std::pair<int, LineMap>> nested;  // by index into co_consts; those that have a partner
-  std::string difference;                       // where the pairing ended; "" when it covers everything
+  std::vector<uint8_t> table;         // co_linetable
+  std::vector<NestedLineMap> nested;  // those that have a partner
+  std::string difference;             // where the pairing ended; "" when it covers everything
+};
+struct NestedLineMap {
+  int index = 0;  // into co_consts
+  LineMap map;
 };
 
 // `executing`: what runs. `printed`: the text's code object. `transformed_name`: `executing` is the transformed code of a
