@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
+import shlex
 import sys
 import textwrap
 import types
+import typing
 
 import pytest
 
@@ -110,7 +113,9 @@ def test_type_parameters() -> None:
     assert_comes_back("def f[T: int, *Ts, **P](x: T = 1) -> T: ...\nclass C[T](A): ...\ntype X[T] = list[T]\n")
 
 
-def test_functions_of_this_module() -> None:
-    for value in list(globals().values()):
-        if isinstance(value, types.FunctionType) and value.__module__ == __name__:
-            assert suture.decompile(value).verdict.startswith("verified")
+@pytest.mark.parametrize("module", [heapq, shlex, textwrap, typing], ids=lambda module: module.__name__)
+def test_functions_of_a_module(module: types.ModuleType) -> None:
+    functions = [value for value in vars(module).values() if isinstance(value, types.FunctionType)]
+    assert len(functions) >= 3
+    for function in functions:
+        assert suture.decompile(function).verdict.startswith("verified"), function
