@@ -32,15 +32,6 @@ constexpr int64_t kBlockElements = 512;
 constexpr int64_t kFewElements = 64;  // not worth a block
 constexpr size_t kMostBlocks = 8;     // arrays on the stack
 
-// Of zeros and of what these ops make of them.
-bool silent_for_zeros(const Expr& expr) {
-  static constexpr OpId kSilent[] = {OpId::kAdd, OpId::kSubtract, OpId::kMultiply, OpId::kSquare,
-                                     OpId::kExp, OpId::kExp2,     OpId::kExpm1,    OpId::kSin,
-                                     OpId::kCos, OpId::kTanh};
-  return expr.kind == Expr::Kind::kOp && is_float(expr.dtype) &&
-         std::find(std::begin(kSilent), std::end(kSilent), expr.op) != std::end(kSilent);
-}
-
 }  // namespace
 
 bool KernelWriter::in_block_order(const Access& access, size_t first) const {
@@ -111,8 +102,7 @@ void KernelWriter::forbid_masked_lanes(const SymInt& size) {
   if (!count || *count >= kShortRow) return;
   if (*count == 4 || *count == 8) return;  // fill a vector
   for (const Expr& expr : nest_.exprs)
-    if (can_signal(nest_, expr) && !silent_for_zeros(expr))
-      return out_.line("#pragma clang loop vectorize(disable)");
+    if (can_signal_for_zeros(nest_, expr)) return out_.line("#pragma clang loop vectorize(disable)");
 }
 
 // Copies what is loaded into its array, in the order of the block.

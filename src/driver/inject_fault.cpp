@@ -339,8 +339,9 @@ Status FaultInjector::before_toolchain(const Graph& graph) {
   if (fault_.kind == FaultKind::kToolchainError) return failure("toolchain");
   volatile int* nowhere = nullptr;
   if (fault_.kind == FaultKind::kToolchainSegfault) *nowhere = 1;
-  for (volatile int64_t spins = 0;; spins = spins + 1) {
+  for (volatile bool forever = true; forever;) {
   }
+  return ok_status();
 }
 
 // --- runtime -----------------------------------------------------------------------------------------------

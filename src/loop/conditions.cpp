@@ -4,12 +4,24 @@
 
 namespace suture {
 
+namespace {
+
+IntegerOverflow overflow_of(const Expr& expr) {
+  return expr.checked ? IntegerOverflow::kReported : IntegerOverflow::kWraps;
+}
+
+}  // namespace
+
 bool can_signal(const Nest& nest, const Expr& expr) {
   if (expr.kind == Expr::Kind::kCast)
     return expr.checked ||
            cast_can_signal(nest.exprs[static_cast<size_t>(expr.operands[0])].dtype, expr.dtype);
-  const auto overflow = expr.checked ? IntegerOverflow::kReported : IntegerOverflow::kWraps;
-  return expr.kind == Expr::Kind::kOp && can_signal(expr.op, expr.dtype, overflow);
+  return expr.kind == Expr::Kind::kOp && can_signal(expr.op, expr.dtype, overflow_of(expr));
+}
+
+bool can_signal_for_zeros(const Nest& nest, const Expr& expr) {
+  if (expr.kind != Expr::Kind::kOp) return can_signal(nest, expr);
+  return can_signal_for_zeros(expr.op, expr.dtype, overflow_of(expr));
 }
 
 bool signals_by_flags(const Nest& nest, const Expr& expr) {

@@ -11,6 +11,22 @@ bool can_signal(OpId op, DType result, IntegerOverflow overflow) {
   return facts.signals == OpSignals::Status || (facts.signals != OpSignals::Never && is_float(result));
 }
 
+bool can_signal_for_zeros(OpId op, DType result, IntegerOverflow overflow) {
+  switch (op) {
+    case OpId::kAdd:
+    case OpId::kSubtract:
+    case OpId::kMultiply:
+    case OpId::kSquare:
+    case OpId::kExp:
+    case OpId::kExp2:
+    case OpId::kExpm1:
+    case OpId::kSin:
+    case OpId::kCos:
+    case OpId::kTanh: return !is_float(result) && can_signal(op, result, overflow);
+    default: return can_signal(op, result, overflow);
+  }
+}
+
 bool cast_can_signal(DType from, DType to) {
   if (is_bool(to) || !is_float(from)) return false;
   return !is_float(to) || itemsize(to) < itemsize(from);

@@ -13,6 +13,8 @@ enum class IntegerOverflow : uint8_t { kWraps, kReported };
 
 // `result` is the dtype of the result.
 bool can_signal(OpId op, DType result, IntegerOverflow overflow);
+// The same for operands that are zeros, or what such operations make of zeros. May say yes for an op that is silent.
+bool can_signal_for_zeros(OpId op, DType result, IntegerOverflow overflow);
 bool cast_can_signal(DType from, DType to);
 bool cast_of_value_can_signal(double value, DType to);  // this one value, to a float dtype
 

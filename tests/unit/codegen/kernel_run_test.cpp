@@ -53,6 +53,17 @@ const Program kPrograms[] = {
      "x = input float64 9\na = slice x 1:1:8\nb = slice x 0:1:8\ns = store a b\ny = neg x\nreturn y\n"},
     {"in_place_update",
      "x = input float64 9\nc = const int64 pyint 3\na = mul x c\ns = store x a\ny = neg x\nreturn y x\n"},
+    {"points",
+     "x = input float64 700,3\nr = input float64 3\nc = input float64 700,1\nd = div x r\ny = mul d "
+     "c\nreturn y d\n"},
+    {"distances_of_points",
+     "x = input float32 333,3\nr = input float32 3\nd = sub x r\nq = square d\ns = sum q axes=1\ny = sqrt "
+     "s\nreturn y\n"},
+    {"columns_of_points",
+     "x = input float64 700,5\nr = input float64 5\nd = div x r\ns = sum d axes=0\nm = max d axes=0\nreturn "
+     "s m\n"},
+    {"small_matrices",
+     "x = input float64 90,2,3 12,6,2\nm = input float64 2,3\nd = div x m\ns = sum d axes=2\nreturn s d\n"},
     {"empty", "x = input float64 0,5\ns = sum x axes=0\nt = sum x axes=1\nu = sum x all\nreturn s t u\n"},
     {"rank_zero", "x = input float64 array\nn = input float64 pyfloat\ny = mul x n\nreturn y\n"},
     {"arange",
