@@ -84,7 +84,7 @@ def list_backends() -> list[str]:
     return sorted({"native", *_registered, *_with_settings, *(point.name for point in _entry_points())})
 
 
-_BUILT_IN = tuple(_registered)
+_BUILT_IN = dict(_registered)
 
 
 def is_reserved(name: str) -> bool:
@@ -98,7 +98,9 @@ def is_installed(name: str, backend: Backend) -> bool:
         return type(backend).__module__.startswith("suture.")
     if _registered.get(name) is not backend:
         return False
-    return name in _BUILT_IN or any(point.name == name and point.load() is backend for point in _entry_points())
+    return _BUILT_IN.get(name) is backend or any(
+        point.name == name and point.load() is backend for point in _entry_points()
+    )
 
 
 class BackendInfo(NamedTuple):
@@ -115,7 +117,7 @@ def describe_backends() -> list[BackendInfo]:
     for point in _entry_points():
         package = getattr(point.dist, "name", "") if point.dist else ""
         known[point.name] = BackendInfo(point.name, point.value, f"from package {package}" if package else "")
-    built_in: dict[str, Any] = {"native": native, "eager": eager, "lowered_eager": lowered_eager, **_with_settings}
+    built_in: dict[str, Any] = {"native": native, **_BUILT_IN, **_with_settings}
     for name, function in (built_in | _registered).items():
         own = built_in.get(name) is function
         known[name] = BackendInfo(name, "built in" if own else "registered", _first_line(function))

@@ -222,8 +222,11 @@ def _from_text(target: str) -> CodeSource:
     return source
 
 
-def find_code(target: Any) -> CodeSource:
-    """TypeError: there is no bytecode behind it. ValueError, OSError: there is none to be had."""
+def find_code(target: Any, facts: bool = True) -> CodeSource:
+    """TypeError: there is no bytecode behind it. ValueError, OSError: there is none to be had.
+
+    facts  of a function: its defaults and annotations as well
+    """
     if isinstance(target, str):
         return _from_text(target)
     if isinstance(target, os.PathLike):
@@ -236,7 +239,8 @@ def find_code(target: Any) -> CodeSource:
     placeholders = Placeholders()
     if isinstance(target, types.FunctionType):
         data = placeholders.marshalled(target.__code__)
-        return CodeSource(data, facts=_function_facts(target, placeholders), objects=placeholders.objects)
+        signature = _function_facts(target, placeholders) if facts else None
+        return CodeSource(data, facts=signature, objects=placeholders.objects)
     if isinstance(target, types.CodeType):
         return CodeSource(placeholders.marshalled(target), objects=placeholders.objects)
     if isinstance(target, type):

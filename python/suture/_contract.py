@@ -360,15 +360,15 @@ def check_backend(
     """
     from suture import _core
 
-    known = list(LAWS)
-    for law in without:
+    known, left_out = list(LAWS), set(without)
+    for law in sorted(left_out):
         if law not in LAWS:
             near = _core.nearest_name(law, known)
             raise ValueError(
                 f"no law is named '{law}'" + (f"; did you mean '{near}'?" if near else f"; known: {known}")
             )
     chosen = [case for case in all_cases() if cases in case.name]
-    failures = [_failure_of(case, backend, ulp, set(without)) for case in chosen]
+    failures = [_failure_of(case, backend, ulp, left_out) for case in chosen]
     return BackendReport(_name_of(backend), len(chosen), [failure for failure in failures if failure])
 
 

@@ -82,7 +82,7 @@ def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | N
     tier: the first tier to try for every function (3: dispatch loops, 4: disassembly).
     check: False leaves out the check, so that every verdict is "unverified".
     python: the interpreter whose compiler checks the text; by default the running one, or for another version the first
-    pythonX.Y on PATH.
+    pythonX.Y on PATH or among those of pyenv.
 
     TypeError: `target` has no bytecode. ValueError, OSError: it cannot be read. Otherwise there always is a result; its
     `verdict` says what was proved about the text.
@@ -156,7 +156,8 @@ def _short(value: Any) -> str:
 def same_bytecode(a: Any, b: Any) -> Comparison:
     """Do two functions, code objects or files do the same, whatever their layout, line numbers and polarity of jumps?
 
-    Takes what decompile takes. The answer is proved: it is true only when no program can see a difference.
+    Takes what decompile takes. The answer is proved: it is true only when no program can see a difference, positions and what
+    docs/same_bytecode.md lists aside. Defaults and annotations of the functions themselves are not compared.
     """
     first, second = (_marshalled(target) for target in (a, b))
     if first.version != second.version:
@@ -171,7 +172,7 @@ def same_bytecode(a: Any, b: Any) -> Comparison:
 
 
 def _marshalled(target: Any) -> CodeSource:
-    source = find_code(target)
+    source = find_code(target, facts=False)
     if source.is_pyc:
         source.version, source.data = _toolbox.pyc_code(source.data)
         if source.select:

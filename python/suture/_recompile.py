@@ -64,8 +64,8 @@ class OtherPython:
     def __call__(self, source: str, flags: int) -> bytes:
         data = source.encode("utf-8", "surrogatepass")
         with self._lock:
-            child = self._child or self._start()
             try:
+                child = self._child or self._start()
                 size, good = self._exchange(child, struct.pack("<II", len(data), flags) + data)
                 answer = self._read(child, size, time.monotonic() + _COMPILE_SECONDS)
             except (OSError, TimeoutError) as error:

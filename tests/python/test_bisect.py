@@ -148,8 +148,7 @@ def test_what_cannot_be_judged_is_told_so():
 def test_a_failure_that_comes_and_goes_gets_more_runs(seed):
     chance = random.Random(seed)
     found = searched(lambda s: native(s) and s["fusion_limit"] >= 6 and chance.random() < 0.6)
-    if not found.reproduced:
-        return  # three runs passed: one in sixteen
+    assert found.reproduced  # in one of the first three runs, with these seeds
     assert (found.stage, found.number) == ("fusion", 6)
     if found.rate < 1:
         assert "comes and goes" in text_of(found)

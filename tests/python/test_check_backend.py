@@ -168,3 +168,11 @@ def test_the_pytest_plugin_makes_one_test_per_program(pytester, monkeypatch):
     outcomes = result.parseoutcomes()
     assert (outcomes["failed"], outcomes["passed"]) == (5, 5)
     result.stdout.fnmatch_lines(["*values: Outputs have NumPy's values*"])
+
+
+def test_laws_to_leave_out_may_come_one_by_one():
+    every = check_backend("faulty:op=add,kind=wrong_dtype", cases="add").broken_laws
+    assert every
+    assert not set(
+        check_backend("faulty:op=add,kind=wrong_dtype", cases="add", without=(law for law in every)).broken_laws
+    ) & set(every)

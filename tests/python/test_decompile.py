@@ -266,3 +266,29 @@ def test_long_displays_and_functions_take_linear_time() -> None:
 
     seconds(100)
     assert seconds(8000) < 40 * max(seconds(1000), 0.005)
+
+
+def test_comparison_is_of_bytecode_and_not_of_what_the_function_object_adds() -> None:
+    def first(x: list[int], y=[]):  # noqa: B006
+        return x
+
+    def second(x, y=None):
+        return x
+
+    second.__code__ = second.__code__.replace(co_name="first", co_qualname=first.__qualname__)
+    assert suture.same_bytecode(first, second) and suture.same_bytecode(second, first)
+    assert suture.same_bytecode(first, first)
+
+
+def test_a_compiler_that_dies_is_started_again() -> None:
+    from suture._recompile import OtherPython
+
+    compiler = OtherPython(sys.executable)
+    code = compiler("x = 1", 0)
+    compiler._child.kill()  # type: ignore[union-attr]
+    with pytest.raises(RuntimeError, match="does not compile"):
+        compiler("x = 1", 0)
+    assert compiler("x = 1", 0) == code
+    compiler.close()
+    with pytest.raises(RuntimeError, match="does not compile"):
+        OtherPython("/bin/false")("x = 1", 0)

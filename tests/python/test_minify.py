@@ -177,13 +177,36 @@ def test_a_checkpoint_saves_the_calls(tmp_path):
     case = chain(100, {50: "maximum"}, fault="op=maximum,kind=run_error")
     file = tmp_path / "checkpoint"
     part = minimise(case, checkpoint=file, budget=5)
+    assert part.calls == 5
+    # What the file knows costs nothing: the same budget goes further.
+    assert minimise(case, checkpoint=file, budget=5).case.op_count < part.case.op_count
     again = minimise(case, checkpoint=file)
     assert again.case == minimise(case).case
-    assert part.calls == 5
     with file.open("a") as text:
         text.write('{"case": "torn')  # as by a process that was killed
     last = minimise(case, checkpoint=file)
     assert (last.case, last.calls) == (again.case, 0)
+
+
+def test_ctrl_c_during_the_last_check_keeps_the_result(monkeypatch):
+    def interrupted(search):
+        raise KeyboardInterrupt
+
+    case = chain(20, {10: "maximum"}, fault="op=maximum,kind=run_error")
+    whole = minimise(case)
+    monkeypatch.setattr("suture._minify.minimise._Search.check", interrupted)
+    part = minimise(case)
+    assert part.case == whole.case and not part.complete and part.stopped == "interrupted"
+
+
+def test_a_built_in_name_that_was_given_to_another_backend_is_that_backend(monkeypatch):
+    from suture import _backends
+    from suture._minify.oracle import needs_fork
+
+    assert not needs_fork("eager") and not needs_fork("native") and not needs_fork("faulty:op=add,kind=hang")
+    monkeypatch.setitem(_backends._registered, "eager", lambda graph, inputs: graph.forward())
+    assert needs_fork("eager")
+    assert not _backends.is_installed("eager", _backends._registered["eager"])
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):

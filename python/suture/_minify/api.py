@@ -13,7 +13,7 @@ from suture._minify.case import Case
 from suture._minify.minimise import DEFAULT_BUDGET, MAX_INPUT_BYTES, Progress, Result, minimise
 from suture._minify.oracle import Limits, MinifyError, NotReproduced, Oracle
 from suture._minify.predicate import TestOracle
-from suture._minify.signature import Outcome, Signature, Verdict
+from suture._minify.signature import Outcome, Signature, is_wanted
 
 _MOST_CASES = 64  # graphs of one call that are looked at
 
@@ -205,8 +205,7 @@ def _first_failing(cases: Sequence[Case], signature: Signature | None, limits: L
             if case.nbytes > max_bytes:
                 return case  # minimise() cuts it, or says what to do
             endings += oracle.outcomes([case])
-            outcome = endings[-1]
-            if signature.judge(outcome) is Verdict.SAME if signature else outcome.failed:
+            if is_wanted(endings[-1], signature):
                 return case
     how = "; ".join(f"graph {number}: {outcome}" for number, outcome in enumerate(endings, 1))
     raise NotReproduced(f"none of the {len(cases)} graphs of this call fails: {how}", endings)

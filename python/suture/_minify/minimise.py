@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,7 +28,7 @@ from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.operations import Operations, settled
 from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle, Servers
 from suture._minify.recorded import RecordedValues
-from suture._minify.signature import Outcome, Signature, Verdict
+from suture._minify.signature import Outcome, Signature, Verdict, is_wanted
 from suture._toolbox import Reducer
 
 if TYPE_CHECKING:
@@ -182,13 +182,12 @@ def minimise(
         search.start(judge, Path(checkpoint) if checkpoint else None, max_bytes)
         try:
             search.run()
+            search.check()
         except (KeyboardInterrupt, _Stop) as stop:
             judge.close(kill=True)
             search.result.complete = False
             search.result.stopped = str(stop) or "interrupted"
         search.finish()
-        if search.result.complete:
-            search.check()
     return search.result
 
 
@@ -205,6 +204,7 @@ class _Search:
         self._began = time.monotonic()
         self._deadline = self._began + seconds if seconds else None
         self._known: dict[str, Verdict] = {}
+        self._free: frozenset[str] = frozenset()  # keys of cases that the checkpoint knows: they cost nothing
         self._counted: set[str] = set()  # keys of cases that are no further call
         self._checkpoint: _Checkpoint | None = None
 
@@ -221,7 +221,8 @@ class _Search:
         if checkpoint:
             self._checkpoint = _Checkpoint(checkpoint, f"{case.key} {signature}")
             self._known = self._checkpoint.verdicts
-            self._counted = set(self._known)
+            self._free = frozenset(self._known)
+            self._counted = set(self._free)
 
     def run(self) -> None:
         values = RecordedValues(self.result.case)
@@ -271,7 +272,7 @@ class _Search:
                     continue
                 built[candidate] = case
                 if case.key in self._known:
-                    reducer.report(candidate, self._known[case.key])
+                    reducer.report(candidate, self._known[case.key], case.key not in self._free)
                 else:
                     waiting[self._oracle.submit(case)] = candidate
             for ticket, judgement in self._oracle.wait() if waiting else ():
@@ -279,20 +280,12 @@ class _Search:
                 self._learn(built[candidate], judgement)
                 reducer.report(candidate, judgement.verdict)
             seen = self._note(stage, reducer, seen, built)
-        for ticket, _ in self._drained(waiting):
-            waiting.pop(ticket)
+        while waiting and (done := self._oracle.wait()):  # answers that nobody needs now
+            for ticket, judgement in done:
+                self._learn(built[waiting.pop(ticket)], judgement)
         if reducer.out_of_budget:
-            self._take(stage, reducer)
             raise _Stop(f"the budget of {self._budget} oracle calls is used up")
         return reducer
-
-    def _drained(self, waiting: dict[int, int]) -> Iterator[tuple[int, Judgement]]:
-        """Verdicts nobody needs any more."""
-        while waiting:
-            done = self._oracle.wait()
-            if not done:
-                return
-            yield from done
 
     def _built(self, stage: Stage, choice: Sequence[int]) -> Case | None:
         try:
@@ -302,8 +295,6 @@ class _Search:
 
     def _learn(self, case: Case, judgement: Judgement) -> None:
         self._known[case.key] = judgement.verdict
-        if judgement.verdict is Verdict.SAME:
-            self.result.outcome = judgement.outcome
         if self._checkpoint:
             self._checkpoint.add(case.key, judgement.verdict)
 
@@ -364,9 +355,7 @@ class _Search:
                 if lucky:
                     self.result.complete = False
                     self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
-                self.finish()
                 return
-        self.finish()
         raise MinifyError(
             f"the failure was lost: no case of this search fails any more; it failed in {self.result.rate:.0%} of the runs at the "
             "beginning. More calls per run (calls=) make it fail more often"
@@ -385,9 +374,7 @@ def _sampled(case: Case, oracle: Oracle | TestOracle, max_bytes: int) -> Case:
             continue
         if smaller.nbytes > max_bytes:
             continue
-        outcome = oracle.outcomes([smaller])[0]
-        wanted = oracle.signature
-        if wanted.judge(outcome) is Verdict.SAME if wanted else outcome.failed:
+        if is_wanted(oracle.outcomes([smaller])[0], oracle.signature):
             return smaller
     raise MinifyError(
         f"the inputs have {gigabytes:.1f} GiB, more than max_bytes ({max_bytes / 2**30:.1f} GiB), and the case does not fail with "

@@ -130,22 +130,15 @@ def explained(repro: ReproFile) -> str:
 
 
 def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
-    from suture._minify import child, run_case, taps
+    from suture._minify import taps
     from suture._minify.analysis_text import text_of
 
-    case = repro.case
-
-    def work(send: Any) -> str:
-        def compiled(graph: Any) -> Any:
-            return run_case.compile_case(case.with_(graph_text=graph.to_text()))
-
-        return text_of(taps.analyze(case.graph, case.objects, compiled, case.numerics == "fast"))
-
-    ending = child.call(work, 10 * settings.run_limit)
-    if ending.value is None:
-        how = ending.error or (f"signal {ending.signal}" if ending.signal else "it took too long")
-        return cannot_run(f"the graph could not be analysed: {how}; run and minify work with crashes and hangs", say)
-    say(ending.value.rstrip("\n"))
+    found = taps.analyze_case(repro.case, 10 * settings.run_limit)
+    if found.died:
+        return cannot_run(
+            f"the graph could not be analysed: {found.died}; run and minify work with crashes and hangs", say
+        )
+    say(text_of(found).rstrip("\n"))
     return DONE
 
 

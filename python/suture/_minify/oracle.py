@@ -27,7 +27,7 @@ from typing import Any
 from suture._minify import wire
 from suture._minify.case import Case, Input
 from suture._minify.server import QUIET_OPTIONS
-from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict
+from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict, is_wanted
 
 _GRACE = 20.0  # seconds in which a server must answer beyond the limits of its cases
 _IMPATIENCE = 3.0  # seconds in which a server must end that nobody needs any more
@@ -284,14 +284,14 @@ class Oracle:
     def reproduce(self) -> Signature:
         """Runs the case and fixes the signature, unless there is one. NotReproduced when the case does not fail so."""
         wanted, outcomes = self.signature, self._runs_of_case(_FIRST_RUNS)
-        same = [outcome for outcome in outcomes if self._is_wanted(outcome, wanted)]
+        same = [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
         if outcomes[0].kind == "hang":
             # Each further candidate that hangs costs the limit: this is enough to tell a hang from a slow machine.
             self.limits = replace(self.limits, seconds=min(self.limits.seconds, 5.0))
         flaky = len(same) < len(outcomes) or any(outcome.kind == "nondeterministic" for outcome in same)
         if flaky:
             outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
-            same = [outcome for outcome in outcomes if self._is_wanted(outcome, wanted)]
+            same = [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
         if not same:
             raise NotReproduced(_why_not(wanted, outcomes), outcomes)
         self.signature = wanted or _most_frequent(same)
@@ -309,10 +309,6 @@ class Oracle:
             if outcomes[-1].kind == "hang":
                 break  # once is long enough
         return outcomes
-
-    @staticmethod
-    def _is_wanted(outcome: Outcome, wanted: Signature | None) -> bool:
-        return wanted.judge(outcome) is Verdict.SAME if wanted else outcome.failed
 
     # --- candidates ---
 
@@ -427,9 +423,8 @@ def needs_fork(backend: str) -> bool:
     """True for a backend that only this process knows: a new process would not find it by name."""
     from suture import _backends
 
-    if backend.partition(":")[0] in ("native", "eager", "lowered_eager", "faulty"):
-        return False
-    return backend in _backends._registered
+    known = _backends._registered.get(backend)
+    return known is not None and not _backends.is_installed(backend, known)
 
 
 def _most_frequent(outcomes: Sequence[Outcome]) -> Signature:

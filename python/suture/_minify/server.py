@@ -30,15 +30,9 @@ import numpy as np
 
 from suture._minify import run_case, wire
 from suture._minify.case import Case, inputs_of
-from suture._minify.signature import INVALID, Outcome
+from suture._minify.signature import INVALID, Outcome, kind_of_signal
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_KINDS_OF_SIGNALS: dict[int, str] = {
-    signal.SIGSEGV: "segfault",
-    signal.SIGBUS: "segfault",
-    signal.SIGABRT: "abort",
-    signal.SIGXCPU: "hang",
-}
 
 
 def _prctl(option: int, value: int) -> None:
@@ -235,7 +229,7 @@ class _Watch:
         assert ended is not None
         if ended.si_code == os.CLD_EXITED:
             return Outcome("exit", self._stage, message=f"exit code {ended.si_status}")
-        return Outcome(_KINDS_OF_SIGNALS.get(ended.si_status, "killed"), self._stage, signal=ended.si_status)
+        return Outcome(kind_of_signal(ended.si_status), self._stage, signal=ended.si_status)
 
 
 def _end(child: int, spare: int) -> None:

@@ -43,6 +43,17 @@ KINDS = {
     "hang": "the time limit is over",
     "oom": "more memory is asked for than the limit allows",
 }
+_KINDS_OF_SIGNALS: dict[int, str] = {
+    signals.SIGSEGV: "segfault",
+    signals.SIGBUS: "segfault",
+    signals.SIGABRT: "abort",
+    signals.SIGXCPU: "hang",
+}
+
+
+def kind_of_signal(number: int) -> str:
+    """Of the failure of a process that died of it."""
+    return _KINDS_OF_SIGNALS.get(number, "killed")
 
 
 @dataclass(frozen=True)
@@ -146,3 +157,8 @@ class Signature:
         if self.exception:
             parts.append(f"{self.exception}: {self.message}")
         return ", ".join(parts)
+
+
+def is_wanted(outcome: Outcome, wanted: Signature | None) -> bool:
+    """The failure that is looked for; any, as long as none is known."""
+    return wanted.judge(outcome) is Verdict.SAME if wanted else outcome.failed

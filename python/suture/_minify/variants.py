@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from suture import _core
 from suture._minify import child, run_case
 from suture._minify.case import Case
-from suture._minify.signature import INVALID, Outcome, Signature, Verdict
+from suture._minify.signature import INVALID, Outcome, Signature, Verdict, kind_of_signal
 
 MEMORY = 4 << 30  # bytes that one run may ask for beyond copies of its inputs
 EVENTS = ("pass_done", "lowered", "fusion_decision", "kernel_source")
@@ -177,13 +177,8 @@ def outcome_of(ending: child.Ending) -> Outcome:
     if ending.timed_out:
         return Outcome("hang", stage)
     if ending.signal:
-        return Outcome(_kind_of(ending.signal), stage, signal=ending.signal)
+        return Outcome(kind_of_signal(ending.signal), stage, signal=ending.signal)
     return Outcome(INVALID, stage, message=ending.error)
-
-
-def _kind_of(signal: int) -> str:
-    kinds = {signals.SIGSEGV: "segfault", signals.SIGBUS: "segfault", signals.SIGABRT: "abort"}
-    return kinds.get(signals.Signals(signal), "killed")
 
 
 # --- programs -------------------------------------------------------------------------------------------------------------
@@ -221,7 +216,7 @@ class ProgramSubject:
                 process.communicate()
                 return Outcome("hang", "run")
         if process.returncode < 0:
-            return Outcome(_kind_of(-process.returncode), "run", signal=-process.returncode)
+            return Outcome(kind_of_signal(-process.returncode), "run", signal=-process.returncode)
         if process.returncode == 0:
             return Outcome("pass")
         exception, _, message = _last_line(errors.decode(errors="replace")).partition(": ")

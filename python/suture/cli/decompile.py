@@ -35,7 +35,7 @@ class Command:
             type=int,
             default=1,
             choices=(1, 2, 3, 4),
-            help="first tier to try: 1 idiomatic, 2 structured, 3 dispatch loops, 4 disassembly",
+            help="first tier to try: 1 idiomatic, 2 the same, 3 dispatch loops, 4 disassembly",
         )
         parser.add_argument("--no-verify", action="store_true", help="do not compile the text again")
         parser.add_argument(
