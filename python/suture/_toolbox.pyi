@@ -140,11 +140,6 @@ class Reducer:
     def report(self, candidate: int, verdict: str, counted: bool = True) -> None:
         """Verdicts: same, pass, other, infra. ValueError for a candidate that is not waiting."""
 
-    def withdraw(self, candidate: int) -> None: ...
-    def checkpoint(self) -> str: ...
-    def resume(self, text: str) -> None:
-        """ValueError when the checkpoint is of another search."""
-
 # --- clinic -------------------------------------------------------------------------------------------------------------
 
 def clinic_json(

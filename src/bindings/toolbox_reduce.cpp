@@ -82,10 +82,7 @@ void bind_reduce(nb::module_& module) {
           [](Reducer& reducer, int id, const std::string& verdict, bool counted) {
             must(reducer.report(id, verdict_named(verdict), counted));
           },
-          nb::arg("candidate"), nb::arg("verdict"), nb::arg("counted") = true)
-      .def("withdraw", &Reducer::withdraw, nb::arg("candidate"))
-      .def("checkpoint", &Reducer::checkpoint)
-      .def("resume", [](Reducer& reducer, const std::string& text) { must(reducer.resume(text)); });
+          nb::arg("candidate"), nb::arg("verdict"), nb::arg("counted") = true);
 }
 
 }  // namespace suture::toolbox

@@ -175,8 +175,10 @@ Result<FaultText> read(std::string_view text) {
     if (!slot.empty()) return refused(fmt::format("'{}' is there twice", key->name));
     slot = pair.substr(equals + 1);
   }
-  const auto value = [&](std::string_view key) {
-    return given[static_cast<size_t>(find_in(kKeys, key) - std::begin(kKeys))];
+  const auto value = [&](std::string_view name) {
+    const auto key = find_in(kKeys, name);
+    const std::string& text = given[static_cast<size_t>(key - std::begin(kKeys))];
+    return text.empty() ? std::string(key->default_text) : text;
   };
   FaultText fault;
   SUTURE_TRY(kind, chosen_kind(value("stage"), value("kind")));
@@ -190,10 +192,8 @@ Result<FaultText> read(std::string_view text) {
     SUTURE_TRY(made, condition(part));
     fault.when.push_back(std::move(made));
   }
-  if (!value("error").empty()) {
-    SUTURE_TRY(error, number_named("error", value("error")));
-    fault.error = error;
-  }
+  SUTURE_TRY(error, number_named("error", value("error")));
+  fault.error = error;
   SUTURE_TRY_VOID(check(fault));
   return fault;
 }

@@ -57,7 +57,7 @@ struct FaultText {
   std::optional<OpId> op, with;  // none: any
   std::string pass;              // after which the passes' faults act; "": the last one
   int occurrence = 1;            // of it
-  double error = 0.001;
+  double error = 0;
   std::vector<FaultCondition> when;
 };
 

@@ -22,8 +22,7 @@ using syntax::SyntaxTree;
 
 namespace {
 
-constexpr int kDispatchAttempt = kStructureVariants;  // after the readings of structure()
-constexpr int kListAttempt = kStructureVariants + 1;
+constexpr int kStructureAttempt = 0, kDispatchAttempt = 1, kListAttempt = 2;
 constexpr int kRounds = 4 * (kListAttempt + 1);  // then whatever still differs is listed
 // Future features that `compile` takes as flags; barry_as_FLUFL changes the grammar and is left out.
 constexpr int kFutureFlags = 0x1FE0000 & ~0x400000;
@@ -34,8 +33,7 @@ struct Unit {
   const CodeTree* code = nullptr;
   int parent = -1;  // unit
   int attempt = 0;
-  std::string not_structured,
-      not_looped;  // why it is at no earlier attempt; of several readings, the first counts
+  std::string not_structured, not_looped;  // why it is at no earlier attempt
 };
 
 std::string why(const Unit& unit) {
@@ -118,7 +116,7 @@ int Decompiler::first_attempt() const {
   switch (options_.first_tier) {
     case Tier::kDispatchLoop: return kDispatchAttempt;
     case Tier::kDisassembly: return kListAttempt;
-    default: return 0;
+    default: return kStructureAttempt;
   }
 }
 
@@ -156,7 +154,7 @@ Result<Statements> Decompiler::definition(const CodeTree& code, Rendering& out,
     return Statements{make_definition(code, std::move(body), out.tree)};
   }
   std::vector<FailedCode> failed;
-  StructureOptions options{.variant = unit.attempt, .failed = &failed};
+  StructureOptions options{.failed = &failed};
   options.replacement = [&](const CodeTree& nested, SyntaxTree& tree) -> std::optional<Statements> {
     const Unit& other = units_[static_cast<size_t>(unit_of_.at(&nested))];
     if (&nested == &code || other.code != &nested) return std::nullopt;
@@ -354,7 +352,6 @@ Decompilation Decompiler::report(std::string source) {
       weakness = 0;
     } else if (verdict->second.kind == CodeVerdict::Kind::kPathEquivalent) {
       each.verdict = "verified: path-equivalent";
-      if (each.tier == Tier::kIdiomatic) each.tier = Tier::kStructured;
       weakness = 1;
     } else {
       each.verdict = "unverified: " + verdict->second.difference;

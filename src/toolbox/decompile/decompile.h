@@ -2,8 +2,8 @@
 //
 // How it works
 //   Every function, class and module is tried in the tiers from the top:
-//     1  structured, idiomatic (structure.h), in several readings where the bytecode allows them
-//     2  the same, where flags or temporaries had to be added
+//     1  structured, idiomatic (structure.h)
+//     2  structured with flags or temporaries: not there yet
 //     3  a dispatch loop (dispatch_loop.h)
 //     4  annotated disassembly with the reason (disassembly.h)
 //   The whole text is compiled by an interpreter of the code's version and compared with the original

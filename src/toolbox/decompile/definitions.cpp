@@ -158,7 +158,7 @@ void keep_generator(Builder& builder, const Scope& scope, const LiftedCode& lift
 
 Result<Statements> body_statements(Builder& builder, const Scope& scope) {
   SUTURE_TRY(flow, evaluate_code(builder, scope));
-  simplify_flow(builder, flow.code, builder.options.variant);
+  simplify_flow(builder, flow.code);
   SUTURE_TRY(body, structure_statements(builder, flow.code, flow.lifted, flow.regions));
   if (scope.kind == CodeKind::kClass)
     strip_class_body(builder, body);

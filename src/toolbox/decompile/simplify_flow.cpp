@@ -17,8 +17,8 @@ namespace {
 
 class Simplifier {
  public:
-  Simplifier(Builder& builder, Evaluated& code, int variant)
-      : code_(code), graph_(code.graph), folder_(code.graph, builder.tree, code.values), variant_(variant) {}
+  Simplifier(Builder& builder, Evaluated& code)
+      : code_(code), graph_(code.graph), folder_(code.graph, builder.tree, code.values) {}
 
   void run() {
     pass_empty_nodes();
@@ -87,24 +87,34 @@ class Simplifier {
     }
   }
 
-  // The statements of a node go on to an end that has a node of its own.
-  void split_end(int node) {
+  // The end of a node gets a node of its own, to which the statements go on.
+  int split_end(int node) {
     const int fresh = graph_.size();
     graph_.nodes.emplace_back();
     FlowNode& from = graph_.at(node);
     FlowNode& end = graph_.at(fresh);
     end.end = from.end;
     end.test = from.test;
+    end.yes = from.yes;
+    end.no = from.no;
     end.context = from.context;
     end.place = from.place;
     end.line = from.line;
     end.implicit_return = from.implicit_return;
     end.sequence = from.sequence;
     end.in = {{node, false}};
+    for (const bool no_edge : {false, true}) {
+      const int next = (no_edge ? end.no : end.yes).to;
+      if (next < 0) continue;
+      for (auto& in : graph_.at(next).in)
+        if (in == std::pair<int, bool>{node, no_edge}) in.first = fresh;
+    }
     from.end = End::kGoto;
     from.test = nullptr;
     from.yes = {fresh, {}, false};
+    from.no = {};
     from.implicit_return = false;
+    return fresh;
   }
 
   void merge_implicit_returns() {
@@ -203,29 +213,8 @@ class Simplifier {
 
   // `latch` goes to the test of `first`, which gets a node of its own.
   void become(int latch, int first) {
-    int test = first;
-    if (!graph_.at(first).statements.empty() || !graph_.at(first).clause_name.empty()) {
-      test = graph_.size();
-      graph_.nodes.emplace_back();
-      FlowNode& from = graph_.at(first);
-      FlowNode& to = graph_.at(test);
-      to.end = from.end;
-      to.test = from.test;
-      to.yes = from.yes;
-      to.no = from.no;
-      to.context = from.context;
-      to.place = from.place;
-      to.line = from.line;
-      to.sequence = from.sequence;
-      for (const bool no_edge : {false, true})
-        for (auto& in : graph_.at((no_edge ? to.no : to.yes).to).in)
-          if (in == std::pair<int, bool>{first, no_edge}) in.first = test;
-      from.end = End::kGoto;
-      from.test = nullptr;
-      from.yes = {test, {}, false};
-      from.no = {};
-      to.in = {{first, false}};
-    }
+    const bool alone = graph_.at(first).statements.empty() && graph_.at(first).clause_name.empty();
+    const int test = alone ? first : split_end(first);
     unlink(latch);
     FlowNode& last = graph_.at(latch);
     last.dead = false;
@@ -240,13 +229,10 @@ class Simplifier {
   Evaluated& code_;
   FlowGraph& graph_;
   ConditionFolder folder_;
-  [[maybe_unused]] const int variant_;
 };
 
 }  // namespace
 
-void simplify_flow(Builder& builder, Evaluated& code, int variant) {
-  Simplifier(builder, code, variant).run();
-}
+void simplify_flow(Builder& builder, Evaluated& code) { Simplifier(builder, code).run(); }
 
 }  // namespace suture::toolbox

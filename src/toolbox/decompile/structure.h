@@ -1,4 +1,4 @@
-// From a code object back to statements: tiers 1 and 2 of the decompiler.
+// From a code object back to statements: tier 1 of the decompiler.
 //
 // How it works (one file per step):
 //   lift            version-specific bytecode -> one stack machine for all versions; await, yield from and `async for`,
@@ -30,11 +30,7 @@ struct FailedCode {
   std::string reason;  // one sentence with the place
 };
 
-// Where the bytecode allows several readings, a variant prefers another one.
-inline constexpr int kStructureVariants = 3;
-
 struct StructureOptions {
-  int variant = 0;
   // The body to print instead of structuring this code (a lower tier); nullopt: structure it.
   std::function<std::optional<syntax::Statements>(const CodeTree&, syntax::SyntaxTree&)> replacement;
   // When set, the body of a function or class that cannot be structured becomes `...` and is listed here; lambdas and

@@ -6,7 +6,7 @@
 namespace suture::toolbox {
 
 // Prepares the graph (tests folded, copies of loop tests merged, empty nodes gone).
-void simplify_flow(Builder& builder, Evaluated& code, int variant);
+void simplify_flow(Builder& builder, Evaluated& code);
 Result<syntax::Statements> structure_statements(Builder& builder, Evaluated& code, const LiftedCode& lifted,
                                                 const Regions& regions);
 

@@ -5,23 +5,13 @@
 #include <algorithm>
 #include <queue>
 #include <set>
-#include <sstream>
-
-#include "base/hash.h"
 
 namespace suture::toolbox::reduce {
 
 namespace {
 
-constexpr std::string_view kHeader = "suture reduction 1";
 constexpr size_t kMostFutures = 64;  // looked at per batch
 const char* const kNames[] = {"same", "pass", "other", "infra"};
-
-uint64_t hash_of(const Choice& choice) {
-  uint64_t hash = choice.size();
-  for (int level : choice) hash = hash_combine(hash, static_cast<uint64_t>(level));
-  return hash;
-}
 
 // A search as it would be after answers that are not known yet.
 struct Future {
@@ -102,37 +92,6 @@ Status Reducer::report(int id, Verdict verdict, bool counted) {
   return ok_status();
 }
 
-void Reducer::withdraw(int id) { asked_.erase(id); }
-
 int64_t Reducer::bound() const { return done() ? 0 : std::min(search_->bound(), budget_ - calls_); }
-
-std::string Reducer::checkpoint() const {
-  std::string text = std::string(kHeader) + "\n";
-  for (const auto& step : steps_) {
-    text += fmt::format("{} {} {}\n", name(step.verdict), step.counted ? "asked" : "known", step.what);
-  }
-  return text + fmt::format("best {:016x}\n", hash_of(best()));
-}
-
-Status Reducer::resume(const std::string& text) {
-  std::istringstream lines(text);
-  std::string line;
-  const Error other = Error::unsupported("reduce", "the checkpoint is of another search");
-  if (!std::getline(lines, line) || line != kHeader)
-    return Error::unsupported("reduce", "this is no checkpoint of a reduction");
-  while (std::getline(lines, line) && !line.starts_with("best ")) {
-    std::istringstream words(line);
-    std::string verdict, how, what;
-    words >> verdict >> how;
-    std::getline(words >> std::ws, what);
-    const auto known = std::ranges::find(kNames, verdict);
-    if (known == std::end(kNames) || search_->done() || search_->what() != what) return other;
-    const Known answered{0, static_cast<Verdict>(known - std::begin(kNames)), how == "asked"};
-    known_.emplace(search_->question(), answered);
-    answer(answered);
-  }
-  if (line != fmt::format("best {:016x}", hash_of(best()))) return other;
-  return ok_status();
-}
 
 }  // namespace suture::toolbox::reduce

@@ -7,8 +7,7 @@
 // holds the current question and those that would follow for likely answers; their verdicts wait in the cache until the search
 // asks, or are never used. So the result and the serial answers are the same for any number of workers.
 //
-// A checkpoint is the list of serial answers; resuming replays them. Questions that were asked before are answered from the
-// cache and cost nothing.
+// Questions that were asked before are answered from the cache and cost nothing.
 #pragma once
 
 #include <map>
@@ -29,7 +28,7 @@ class Reducer {
     std::string what;
   };
   struct Step {         // a serial answer
-    int candidate = 0;  // that had this verdict; 0 after resume
+    int candidate = 0;  // that had this verdict
     std::string what;
     Verdict verdict = Verdict::kPass;
     bool counted = true;  // the oracle was asked
@@ -40,22 +39,16 @@ class Reducer {
 
   bool done() const;
   bool out_of_budget() const { return calls_ >= budget_ && !search_->done(); }
-  // Up to `count` candidates whose verdicts are wanted, most urgent first; none twice unless its verdict was taken back. Empty
+  // Up to `count` candidates whose verdicts are wanted, most urgent first; none twice. Empty
   // when done, or while everything worth asking is being judged.
   std::vector<Candidate> next_batch(int count);
   // `counted`: the oracle was asked; false for what was known or could not be built. kUnsupported: no such candidate.
   Status report(int id, Verdict verdict, bool counted = true);
-  // A candidate that will not be judged after all.
-  void withdraw(int id);
 
   const Choice& best() const { return search_->best(); }
   int64_t calls() const { return calls_; }
   int64_t bound() const;  // counted answers that are still needed, at most
   const std::vector<Step>& steps() const { return steps_; }
-
-  std::string checkpoint() const;
-  // Continues where the reducer that wrote `text` was. kUnsupported when it was another search.
-  Status resume(const std::string& text);
 
  private:
   struct Known {

@@ -78,7 +78,9 @@ void Verifier::compare_instructions(CodeVerdict& verdict, Nested& nested) {
     verdict.difference = (first.ok() ? second : first).error().message;
     return;
   }
-  const bool synthetic = has_synthetic_locals(verdict.second->view);
+  // A local of the original is none of the text's own, whatever another function of the text calls its own.
+  const bool synthetic =
+      has_synthetic_locals(verdict.second->view) && !has_synthetic_locals(verdict.first->view);
   const GraphComparison comparison =
       synthetic ? compare_paths(*first, *second, options_.synthetic_locals, options_.step_limit)
                 : compare_graphs(*first, *second, options_.step_limit);
@@ -88,10 +90,6 @@ void Verifier::compare_instructions(CodeVerdict& verdict, Nested& nested) {
     return;
   }
   verdict.difference = with_places(*first, *second, comparison);
-  if (comparison.first_node >= 0) {
-    verdict.first_index = first->node(comparison.first_node).instruction;
-    verdict.second_index = second->node(comparison.second_node).instruction;
-  }
 }
 
 CodeVerdict Verifier::compare(const CodeTree& first, const CodeTree& second, Nested& nested) {

@@ -32,7 +32,6 @@ struct CodeVerdict {
   // Of the first difference on the walk: one sentence with both places, and the instructions (indices into
   // decode_function's instructions; -1: it is in the header).
   std::string difference;
-  int first_index = -1, second_index = -1;
 };
 
 std::string_view verdict_name(CodeVerdict::Kind kind);  // "same bytecode", "path-equivalent", "different"

@@ -1,4 +1,4 @@
-// The reducer around a search: workers, the cache, checkpoints, budgets; and the search over lattices of properties.
+// The reducer around a search: workers, the cache, budgets; and the search over lattices of properties.
 #include "toolbox/reduce/reducer.h"
 
 #include "reduction_models.h"
@@ -60,51 +60,6 @@ TEST(Reducer, ends_where_it_is_when_the_budget_is_used_up) {
   EXPECT_TRUE(reducer.out_of_budget());
   EXPECT_EQ(reducer.calls(), 5);
   EXPECT_LT(kept_ops(problem, reducer.best()), 100);
-}
-
-TEST(Reducer, a_withdrawn_candidate_is_handed_out_again) {
-  Reducer reducer(search_ops(chain(10)), 100);
-  const auto first = reducer.next_batch(1);
-  EXPECT_TRUE(reducer.next_batch(1).empty() || reducer.next_batch(1)[0].choice != first[0].choice);
-  reducer.withdraw(first[0].id);
-  EXPECT_EQ(reducer.next_batch(1)[0].choice, first[0].choice);
-  EXPECT_FALSE(reducer.report(first[0].id, Verdict::kPass).ok());
-}
-
-TEST(Reducer, continues_from_a_checkpoint) {
-  const OpProblem problem = random_dag(300, 9, 1);
-  const Oracle oracle = fails_with({20, 150, 280});
-  const Reduced whole = reduce(problem, oracle);
-  for (int64_t stop : {0, 3, 17, 40}) {
-    Reducer first(search_ops(problem), 1000);
-    while (!first.done() && first.calls() < stop)
-      for (const auto& candidate : first.next_batch(1))
-        ASSERT_TRUE(first.report(candidate.id, oracle(candidate.choice)).ok());
-    Reducer second(search_ops(problem), 1000);
-    const Status resumed = second.resume(first.checkpoint());
-    ASSERT_TRUE(resumed.ok()) << resumed.error().message;
-    EXPECT_EQ(second.best(), first.best());
-    EXPECT_EQ(second.calls(), first.calls());
-    while (!second.done())
-      for (const auto& candidate : second.next_batch(1))
-        ASSERT_TRUE(second.report(candidate.id, oracle(candidate.choice)).ok());
-    EXPECT_EQ(second.best(), whole.best);
-    EXPECT_EQ(second.calls(), whole.calls);
-  }
-}
-
-TEST(Reducer, a_checkpoint_of_another_search_is_refused) {
-  Reducer first(search_ops(chain(100)), 1000);
-  for (int i = 0; i < 4; ++i)
-    for (const auto& candidate : first.next_batch(1))
-      ASSERT_TRUE(first.report(candidate.id, fails_with({5})(candidate.choice)).ok());
-  Reducer other(search_ops(chain(90)), 1000);
-  EXPECT_FALSE(other.resume(first.checkpoint()).ok());
-  Reducer torn(search_ops(chain(100)), 1000);
-  EXPECT_FALSE(torn.resume("something else\n").ok());
-  const std::string text = first.checkpoint();
-  Reducer half(search_ops(chain(100)), 1000);
-  EXPECT_FALSE(half.resume(text.substr(0, text.size() / 2)).ok());
 }
 
 TEST(Reducer, steps_say_what_was_tried_and_how_it_ended) {
