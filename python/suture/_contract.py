@@ -280,8 +280,8 @@ def _examine(case: Case, witness: _Witness, ulp: int) -> None:
     for _ in range(2):
         if not _same_bits_of(beside_numpy(0).result, kept):
             raise _Broken("deterministic", "a call with the inputs of the first gives other bits")
-    if len(witness.graphs) != case.graphs:
-        raise AssertionError(f"{case.name}: {len(witness.graphs)} graphs were compiled, expected {case.graphs}")
+    if len(witness.graphs) != 1:
+        raise AssertionError(f"{case.name}: {len(witness.graphs)} graphs were compiled, expected 1")
     if case.threads:
         _examine_threads(compiled, case, allowed)
 

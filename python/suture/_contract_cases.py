@@ -27,7 +27,6 @@ class Case(NamedTuple):
     dynamic: bool | None = None
     raises: str = ""  # np.errstate(all=...)
     threads: bool = False
-    graphs: int = 1
 
 
 def _program(text: str) -> Callable[..., Any]:

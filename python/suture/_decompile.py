@@ -75,7 +75,7 @@ def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | N
     """Python source for what `target` runs.
 
     target: a function (a method, a partial, ... count as the function inside), a function of suture.compile that has compiled
-    something (gives what it runs: transformed code as `__transformed_code_0_for_f`, resume functions, graphs as
+    something and no further argument (gives what it runs: transformed code as `__transformed_code_0_for_f`, resume functions, graphs as
     `__compiled_fn_1`, guards as `__guard_0_for_f`; before that it counts as the function inside), a code object, a
     generator, a module, the path of a .pyc or .py file, or text "module", "module:qualname" or "file:qualname". Modules are
     found without importing them. .pyc files may be of another supported version of Python.

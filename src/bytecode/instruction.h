@@ -85,6 +85,10 @@ struct Instruction {
 // Index into co_names of an instruction with one of the name operands, -1 for all others.
 int name_index(PythonVersion version, const Instruction& instruction);
 
+// What a conditional jump that pops its value tests, in whatever direction it jumps; kNoBranch for all others.
+enum class BranchTest : uint8_t { kNoBranch, kTrue, kFalse, kNone, kNotNone };
+BranchTest branch_test(Opcode opcode);
+
 // What COMPARE_OP's argument means: the operator as an index into < <= == != > >=, and whether the result is
 // turned into a bool (3.13).
 struct Comparison {

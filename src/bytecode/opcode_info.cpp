@@ -154,4 +154,22 @@ StackUse stack_use(PythonVersion version, Opcode opcode, int arg) {
   return table ? table->stack(opcode, arg) : StackUse{};
 }
 
+BranchTest branch_test(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::POP_JUMP_IF_TRUE:
+    case Opcode::POP_JUMP_FORWARD_IF_TRUE:
+    case Opcode::POP_JUMP_BACKWARD_IF_TRUE: return BranchTest::kTrue;
+    case Opcode::POP_JUMP_IF_FALSE:
+    case Opcode::POP_JUMP_FORWARD_IF_FALSE:
+    case Opcode::POP_JUMP_BACKWARD_IF_FALSE: return BranchTest::kFalse;
+    case Opcode::POP_JUMP_IF_NONE:
+    case Opcode::POP_JUMP_FORWARD_IF_NONE:
+    case Opcode::POP_JUMP_BACKWARD_IF_NONE: return BranchTest::kNone;
+    case Opcode::POP_JUMP_IF_NOT_NONE:
+    case Opcode::POP_JUMP_FORWARD_IF_NOT_NONE:
+    case Opcode::POP_JUMP_BACKWARD_IF_NOT_NONE: return BranchTest::kNotNone;
+    default: return BranchTest::kNoBranch;
+  }
+}
+
 }  // namespace suture

@@ -208,6 +208,7 @@ def test_objects_among_the_constants_are_placeholders() -> None:
     code = swap.__code__.replace(co_consts=tuple(suture if c == "Doc." else c for c in swap.__code__.co_consts))
     result = suture.decompile(code)
     assert "_K[0] is module suture" in result.notes
+    assert result.constants == [suture]
 
 
 def test_same_bytecode_sees_through_layout_and_not_through_values() -> None:

@@ -7,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-#include <unordered_map>
+#include <optional>
 
 #include "bytecode/instruction.h"
 
@@ -20,12 +19,13 @@ constexpr const char* kOpNames[] = {
 #include "toolbox/decompile/lifted_ops.def"
 };
 
-const std::unordered_map<std::string_view, Op>& plain_opcodes() {
-  static const std::unordered_map<std::string_view, Op> table = {
-#define SUTURE_LIFTED_OPCODE(opcode, op) {#opcode, Op::op},
+std::optional<Op> plain_op(Opcode opcode) {
+  switch (opcode) {
+#define SUTURE_LIFTED_OPCODE(opcode, op) \
+  case Opcode::opcode: return Op::op;
 #include "toolbox/decompile/lifted_opcodes.def"
-  };
-  return table;
+    default: return std::nullopt;
+  }
 }
 
 class Lifter {
@@ -61,82 +61,88 @@ class Lifter {
   }
 
   Status lift_one(const Instruction& instruction) {
-    const std::string_view name = opcode_name(instruction.opcode);
-    if (lift_jump(instruction, name) || lift_pair(instruction, name) || lift_flagged(instruction, name))
-      return ok_status();
-    const auto& table = plain_opcodes();
-    const auto found = table.find(name);
-    if (found == table.end())
+    if (lift_jump(instruction) || lift_pair(instruction) || lift_flagged(instruction)) return ok_status();
+    const auto op = plain_op(instruction.opcode);
+    if (!op)
       return Error::unsupported("decompile",
-                                fmt::format("offset {}: the compiler emits no {}", instruction.offset, name));
-    LiftedInstruction& lifted = add(instruction, found->second, instruction.arg);
+                                fmt::format("offset {}: the compiler emits no {}", instruction.offset,
+                                            opcode_name(instruction.opcode)));
+    LiftedInstruction& lifted = add(instruction, *op, instruction.arg);
     if (lifted.op == Op::Yield) lifted.arg = 0;  // 3.12: how many handlers are around it
     if (lifted.op == Op::Call) lifted.constant = std::exchange(keyword_names_, -1);
     return ok_status();
   }
 
-  bool lift_jump(const Instruction& instruction, std::string_view name) {
-    if (name == "JUMP_FORWARD" || name == "JUMP_BACKWARD" || name == "JUMP_BACKWARD_NO_INTERRUPT") {
-      add(instruction, Op::Jump);
-      return true;
-    }
-    if (name == "JUMP_IF_TRUE_OR_POP" || name == "JUMP_IF_FALSE_OR_POP") {
-      add(instruction, Op::JumpIfOrPop).flag =
-          static_cast<int>(name == "JUMP_IF_TRUE_OR_POP" ? JumpTest::kTrue : JumpTest::kFalse);
-      return true;
-    }
-    if (!name.starts_with("POP_JUMP_")) return false;
-    const std::string_view test = name.substr(name.find("IF_") + 3);
-    const JumpTest kind = test == "FALSE"  ? JumpTest::kFalse
-                          : test == "TRUE" ? JumpTest::kTrue
-                          : test == "NONE" ? JumpTest::kNone
-                                           : JumpTest::kNotNone;
-    add(instruction, Op::JumpIf).flag = static_cast<int>(kind);
+  bool add_jump(const Instruction& instruction, Op op, JumpTest test) {
+    add(instruction, op).flag = static_cast<int>(test);
     return true;
   }
 
-  bool lift_pair(const Instruction& instruction, std::string_view name) {
+  bool lift_jump(const Instruction& instruction) {
+    switch (instruction.opcode) {
+      case Opcode::JUMP_FORWARD:
+      case Opcode::JUMP_BACKWARD:
+      case Opcode::JUMP_BACKWARD_NO_INTERRUPT: add(instruction, Op::Jump); return true;
+      case Opcode::JUMP_IF_TRUE_OR_POP: return add_jump(instruction, Op::JumpIfOrPop, JumpTest::kTrue);
+      case Opcode::JUMP_IF_FALSE_OR_POP: return add_jump(instruction, Op::JumpIfOrPop, JumpTest::kFalse);
+      default: break;
+    }
+    switch (branch_test(instruction.opcode)) {
+      case BranchTest::kTrue: return add_jump(instruction, Op::JumpIf, JumpTest::kTrue);
+      case BranchTest::kFalse: return add_jump(instruction, Op::JumpIf, JumpTest::kFalse);
+      case BranchTest::kNone: return add_jump(instruction, Op::JumpIf, JumpTest::kNone);
+      case BranchTest::kNotNone: return add_jump(instruction, Op::JumpIf, JumpTest::kNotNone);
+      case BranchTest::kNoBranch: return false;
+    }
+    return false;
+  }
+
+  bool lift_pair(const Instruction& instruction) {
     const int high = instruction.arg >> 4, low = instruction.arg & 15;
-    if (name == "LOAD_FAST_LOAD_FAST") {
-      add(instruction, Op::LoadFast, high);
-      add(instruction, Op::LoadFast, low);
-    } else if (name == "STORE_FAST_LOAD_FAST") {
-      add(instruction, Op::StoreFast, high);
-      add(instruction, Op::LoadFast, low);
-    } else if (name == "STORE_FAST_STORE_FAST") {
-      add(instruction, Op::StoreFast, high);
-      add(instruction, Op::StoreFast, low);
-    } else if (name == "RETURN_CONST") {
-      add(instruction, Op::LoadConst, instruction.arg);
-      add(instruction, Op::Return);
-    } else {
-      return false;
+    switch (instruction.opcode) {
+      case Opcode::LOAD_FAST_LOAD_FAST:
+        add(instruction, Op::LoadFast, high);
+        add(instruction, Op::LoadFast, low);
+        return true;
+      case Opcode::STORE_FAST_LOAD_FAST:
+        add(instruction, Op::StoreFast, high);
+        add(instruction, Op::LoadFast, low);
+        return true;
+      case Opcode::STORE_FAST_STORE_FAST:
+        add(instruction, Op::StoreFast, high);
+        add(instruction, Op::StoreFast, low);
+        return true;
+      case Opcode::RETURN_CONST:
+        add(instruction, Op::LoadConst, instruction.arg);
+        add(instruction, Op::Return);
+        return true;
+      default: return false;
     }
-    return true;
   }
 
-  bool lift_flagged(const Instruction& instruction, std::string_view name) {
-    const int arg = instruction.arg;
-    if (name == "LOAD_GLOBAL") {
-      add(instruction, Op::LoadGlobal, arg >> 1).flag = arg & 1;
-    } else if (name == "LOAD_METHOD") {
-      add(instruction, Op::LoadAttr, arg).flag = 1;
-    } else if (name == "LOAD_ATTR") {
-      add(instruction, Op::LoadAttr, minor_ >= 12 ? arg >> 1 : arg).flag = minor_ >= 12 ? arg & 1 : 0;
-    } else if (name == "LOAD_SUPER_ATTR") {
-      add(instruction, Op::LoadSuperAttr, arg >> 2).flag = arg & 3;
-    } else if (name == "COMPARE_OP") {
-      add(instruction, Op::Compare, minor_ >= 13 ? arg >> 5 : minor_ >= 12 ? arg >> 4 : arg);
-    } else if (name == "KW_NAMES") {
-      keyword_names_ = arg;
-      add(instruction, Op::Nop);
-    } else if (name == "RETURN_GENERATOR") {
-      add(instruction, Op::Nop);
-      returns_generator_ = code_.size();
-    } else {
-      return false;
+  bool lift_flagged(const Instruction& instruction) {
+    const PythonVersion version = tree_.view.version;
+    const int arg = instruction.arg, name = name_index(version, instruction);
+    switch (instruction.opcode) {
+      case Opcode::LOAD_GLOBAL: add(instruction, Op::LoadGlobal, name).flag = arg & 1; return true;
+      case Opcode::LOAD_METHOD: add(instruction, Op::LoadAttr, name).flag = 1; return true;
+      case Opcode::LOAD_ATTR:
+        add(instruction, Op::LoadAttr, name).flag = minor_ >= 12 ? arg & 1 : 0;
+        return true;
+      case Opcode::LOAD_SUPER_ATTR: add(instruction, Op::LoadSuperAttr, name).flag = arg & 3; return true;
+      case Opcode::COMPARE_OP:
+        add(instruction, Op::Compare, comparison(version, arg).operator_index);
+        return true;
+      case Opcode::KW_NAMES:
+        keyword_names_ = arg;
+        add(instruction, Op::Nop);
+        return true;
+      case Opcode::RETURN_GENERATOR:
+        add(instruction, Op::Nop);
+        returns_generator_ = code_.size();
+        return true;
+      default: return false;
     }
-    return true;
   }
 
   void link(const Function& function) {

@@ -57,25 +57,6 @@ bool makes_bool(const Instruction& instruction, PythonVersion version) {
   }
 }
 
-enum class Jump { kNone, kIfTrue, kIfFalse, kIfNone, kIfNotNone };
-Jump jump_kind(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::POP_JUMP_IF_TRUE:
-    case Opcode::POP_JUMP_FORWARD_IF_TRUE:
-    case Opcode::POP_JUMP_BACKWARD_IF_TRUE: return Jump::kIfTrue;
-    case Opcode::POP_JUMP_IF_FALSE:
-    case Opcode::POP_JUMP_FORWARD_IF_FALSE:
-    case Opcode::POP_JUMP_BACKWARD_IF_FALSE: return Jump::kIfFalse;
-    case Opcode::POP_JUMP_IF_NONE:
-    case Opcode::POP_JUMP_FORWARD_IF_NONE:
-    case Opcode::POP_JUMP_BACKWARD_IF_NONE: return Jump::kIfNone;
-    case Opcode::POP_JUMP_IF_NOT_NONE:
-    case Opcode::POP_JUMP_FORWARD_IF_NOT_NONE:
-    case Opcode::POP_JUMP_BACKWARD_IF_NOT_NONE: return Jump::kIfNotNone;
-    default: return Jump::kNone;
-  }
-}
-
 Node::Operand node_operand(Operand operand) {
   switch (operand) {
     case Operand::kNone: return Node::Operand::kNone;
@@ -116,7 +97,7 @@ class Builder {
   void leave(int node, bool taken, int instruction) { pending_.push_back({node, taken, instruction}); }
 
   void add_instruction(int index);
-  void add_jump(const Instruction& instruction, Jump jump);
+  void add_jump(const Instruction& instruction, BranchTest jump);
   void add_jump_or_pop(const Instruction& instruction);
   int threaded_target(const Instruction& instruction) const;
   void add_load_global(const Instruction& instruction);
@@ -168,11 +149,11 @@ bool Builder::is_transparent(int index) const {
   }
 }
 
-void Builder::add_jump(const Instruction& instruction, Jump jump) {
-  const bool on_none = jump == Jump::kIfNone || jump == Jump::kIfNotNone;
+void Builder::add_jump(const Instruction& instruction, BranchTest jump) {
+  const bool on_none = jump == BranchTest::kNone || jump == BranchTest::kNotNone;
   append(on_none ? Opcode::POP_JUMP_IF_NONE : Opcode::POP_JUMP_IF_TRUE);
   const int branch = last();
-  const bool positive = jump == Jump::kIfTrue || jump == Jump::kIfNone;
+  const bool positive = jump == BranchTest::kTrue || jump == BranchTest::kNone;
   leave(branch, !positive, current_ + 1);
   const OpcodeInfo* info = opcode_info(version_, instruction.opcode);
   if (info->jump > 0) {
@@ -195,10 +176,10 @@ int Builder::threaded_target(const Instruction& instruction) const {
   // Such jumps go forward, so the chain ends.
   while (true) {
     const Instruction& next = at(index);
-    const Jump jump = jump_kind(next.opcode);
-    if (jump == Jump::kIfTrue || jump == Jump::kIfFalse)
+    const BranchTest jump = branch_test(next.opcode);
+    if (jump == BranchTest::kTrue || jump == BranchTest::kFalse)
       return opcode_info(version_, next.opcode)->jump < 0 ? -1
-             : (jump == Jump::kIfTrue) == value           ? next.target
+             : (jump == BranchTest::kTrue) == value       ? next.target
                                                           : index + 1;
     if (next.opcode != Opcode::JUMP_IF_TRUE_OR_POP && next.opcode != Opcode::JUMP_IF_FALSE_OR_POP) {
       if (next.opcode != Opcode::NOP && next.opcode != Opcode::JUMP_FORWARD) return -1;
@@ -262,8 +243,8 @@ void Builder::add_other(const Instruction& instruction) {
 
 void Builder::add_instruction(int index) {
   const Instruction& instruction = at(index);
-  const Jump jump = jump_kind(instruction.opcode);
-  if (jump != Jump::kNone) return add_jump(instruction, jump);
+  const BranchTest jump = branch_test(instruction.opcode);
+  if (jump != BranchTest::kNoBranch) return add_jump(instruction, jump);
   switch (instruction.opcode) {
     case Opcode::JUMP_IF_TRUE_OR_POP:
     case Opcode::JUMP_IF_FALSE_OR_POP: return add_jump_or_pop(instruction);
