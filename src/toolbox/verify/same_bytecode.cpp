@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/escaped_text.h"
+#include "bytecode/loaded_code.h"
 #include "toolbox/verify/code_header.h"
 #include "toolbox/verify/graph_walk.h"
 #include "toolbox/verify/instruction_graph.h"
@@ -21,13 +22,6 @@ namespace suture::toolbox {
 namespace {
 
 using Nested = std::vector<std::pair<const CodeTree*, const CodeTree*>>;
-
-std::vector<const CodeTree*> nested_code(const CodeTree& tree) {
-  std::vector<const CodeTree*> out;
-  for (const Constant& constant : tree.constants)
-    if (constant.is(Constant::Kind::kCode)) out.push_back(constant.code.get());
-  return out;
-}
 
 // Names and kinds tell locals apart, except in code that no compiler made.
 bool has_ambiguous_locals(const CodeView& view) {
@@ -47,7 +41,10 @@ std::string with_places(const InstructionGraph& first, const InstructionGraph& s
 class Verifier {
  public:
   Verifier(const CodeTree& first, const CodeTree& second, const VerifyOptions& options)
-      : options_(options), roots_{first.view.qualname, second.view.qualname}, work_{{&first, &second}} {}
+      : options_(options),
+        roots_{options.first_qualname.empty() ? first.view.qualname : options.first_qualname,
+               second.view.qualname},
+        work_{{&first, &second}} {}
 
   Verification run();
 
@@ -102,7 +99,9 @@ CodeVerdict Verifier::compare(const CodeTree& first, const CodeTree& second, Nes
     verdict.difference = "two locals have the same name";
     return verdict;
   }
-  verdict.difference = header_difference(first, second, roots_);
+  const QualifiedRoots own{first.view.qualname, second.view.qualname};
+  const bool is_root = &first == work_.front().first;
+  verdict.difference = header_difference(first, second, is_root ? own : roots_);
   if (verdict.difference.empty()) compare_instructions(verdict, nested);
   return verdict;
 }
@@ -116,14 +115,14 @@ void Verifier::pair_by_name(const CodeTree& first, const CodeTree* second, Neste
   }
   std::map<std::string_view, std::vector<const CodeTree*>> candidates;
   if (second)
-    for (const CodeTree* code : nested_code(*second))
-      if (!known_second.contains(code)) candidates[code->view.name].push_back(code);
+    for (const CodeTreePtr& code : loaded_code(*second))
+      if (!known_second.contains(code.get())) candidates[code->view.name].push_back(code.get());
   std::map<std::string_view, size_t> used;
-  for (const CodeTree* code : nested_code(first)) {
-    if (known_first.contains(code)) continue;
+  for (const CodeTreePtr& code : loaded_code(first)) {
+    if (known_first.contains(code.get())) continue;
     const auto& same_name = candidates[code->view.name];
     size_t& next = used[code->view.name];
-    nested.emplace_back(code, next < same_name.size() ? same_name[next] : nullptr);
+    nested.emplace_back(code.get(), next < same_name.size() ? same_name[next] : nullptr);
     ++next;
   }
 }
