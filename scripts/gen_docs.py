@@ -60,6 +60,8 @@ def numpy_names(core) -> str:
         " ([SB202](breaks.md#sb202)): the interpreter makes it, with the same result, and what stands before and after it is"
         " compiled. So is a call\nof a name below with arguments that no kernel exists for; the break says which. [ops.md](ops.md)"
         f" has the ops behind the names.\n\n## Functions\n\n{listed('np.')}\n\n## Methods of arrays\n\n{listed('ndarray.')}\n"
+        "\n## Functions of `math`\n\nOf Python numbers that are known only when the kernel runs, and of sizes; `math.degrees`, `math.radians` and"
+        " `math.log` with a base, too:\n" + ", ".join(f"`{row[0]}`" for row in sorted(core.python_math_table())) + "\n"
     )
 
 
