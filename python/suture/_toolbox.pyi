@@ -119,7 +119,10 @@ class Reducer:
 
     @staticmethod
     def operations(
-        nodes: Sequence[tuple[bool, bool, Sequence[int], Sequence[int]]], outputs: Sequence[int], budget: int
+        nodes: Sequence[tuple[bool, bool, Sequence[int], Sequence[int]]],
+        outputs: Sequence[int],
+        budget: int,
+        suspects: Sequence[tuple[Sequence[int], str, bool]] = (),
     ) -> Reducer:
         """Nodes in program order: (is an op, a number can stand for it, operands, indices of operands that can stand for it).
         Levels: 1 cut (readers read the recorded value), 2 a number, 3 + k its operand k; behind the nodes, per output, 1: not

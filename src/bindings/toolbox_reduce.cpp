@@ -28,11 +28,16 @@ void must(const Status& status) {
 // (is an op, may be a number, operands, operands that can stand for it)
 using NodeRow = std::tuple<bool, bool, std::vector<int>, std::vector<int>>;
 
-Reducer of_operations(const std::vector<NodeRow>& nodes, std::vector<int> outputs, int64_t budget) {
+// (ops, what the evidence is, paths between them stay)
+using SuspectsRow = std::tuple<std::vector<int>, std::string, bool>;
+
+Reducer of_operations(const std::vector<NodeRow>& nodes, std::vector<int> outputs, int64_t budget,
+                      const std::vector<SuspectsRow>& suspects) {
   reduce::OpProblem problem;
   for (const auto& [op, number, operands, bypass] : nodes)
     problem.nodes.push_back({op, number, operands, bypass});
   problem.outputs = std::move(outputs);
+  for (const auto& [ops, why, paths] : suspects) problem.suspects.push_back({ops, why, paths});
   must(reduce::check(problem));
   return {reduce::search_ops(std::move(problem)), budget};
 }
@@ -68,7 +73,8 @@ nb::list steps_from(const Reducer& reducer, size_t first) {
 
 void bind_reduce(nb::module_& module) {
   nb::class_<Reducer>(module, "Reducer")
-      .def_static("operations", &of_operations, nb::arg("nodes"), nb::arg("outputs"), nb::arg("budget"))
+      .def_static("operations", &of_operations, nb::arg("nodes"), nb::arg("outputs"), nb::arg("budget"),
+                  nb::arg("suspects") = std::vector<SuspectsRow>())
       .def_static("lattice", &of_lattice, nb::arg("levels"), nb::arg("budget"))
       .def_prop_ro("done", &Reducer::done)
       .def_prop_ro("out_of_budget", &Reducer::out_of_budget)

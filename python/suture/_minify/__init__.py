@@ -5,6 +5,7 @@ signature.py     what "the same failure" means
 run_case.py      runs a case in this process and says how it ended
 oracle.py        runs cases in child processes with limits and compares endings with the signature
 minimise.py      the search: candidates of the engine (src/toolbox/reduce), judged by the oracle
+suspects.py      what the failure says of its place: what the search asks about first
 
 launcher.py      what a failure leaves behind: minifier_launcher.py, BackendCompilerFailed
 checked_runs.py  compiled graphs whose failing runs leave files

@@ -18,15 +18,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from suture._minify.program_runs import Ran, Request, Runs
 from suture._minify.signature import normalise
 
 _COUNTS = {"breaks": "breaks", "recompiles": "recompiles"}
+_LAST_LINE = re.compile(r"[\w.]+(Error|Exception|Warning|Interrupt|Exit|Failed)\b")
+_TIMED_RUNS = 3  # of a candidate whose time is measured: most of them decide
 
 
 class GoalError(ValueError):
@@ -46,6 +48,35 @@ class Ending:
         return self.code != 0
 
 
+@dataclass(frozen=True)
+class _Way:
+    """How candidates are run by `suture check`: which backend runs their graphs, and whether NumPy runs them as well."""
+
+    backend: str = ""
+    compare: bool = False
+
+    def words(self) -> list[str]:
+        backend = ["--backend", self.backend] if self.backend else []
+        return ["--json", "--quiet", *(["--compare"] if self.compare else []), *backend]
+
+
+def _ways_of(goal: str) -> list[_Way]:
+    """Cheapest first: findings of capture and of guards need no kernels, and some come from the second run only. The last one
+    is that of every finding."""
+    if goal == "error":
+        return [_Way()]
+    if goal == "slow":
+        return [_Way(compare=True)]
+    return [_Way("eager"), _Way(), _Way("eager", True), _Way(compare=True)]
+
+
+def _ending_of(ran: Ran) -> Ending:
+    if ran.timed_out:
+        return Ending(ran.code, ran.out, "not done in time")
+    lines = [line for line in ran.err.splitlines() if _LAST_LINE.match(line)]
+    return Ending(ran.code, ran.out, normalise(lines[-1]) if lines else "")
+
+
 class Goal:
     """A test of programs: `goal(text)`."""
 
@@ -53,32 +84,76 @@ class Goal:
         self._name, _, value = words.partition("=")
         self._least = _number(words, value)
         self._path, self._arguments, self._seconds = path, list(arguments), seconds
-        self._running: set[subprocess.Popen[str]] = set()
-        self._lock = threading.Lock()
         self._wanted: Ending | None = None
         self._may_fail = False
-        self._compare = self._name == "slow"
+        # Modules beside the program are found where they are; files that it opens by relative names are not.
+        self._runs = Runs(native=self._name != "error", path=[str(path.absolute().parent)])
+        self._ways = _ways_of(self._name)
+        self._way = self._ways[0]
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Times are measured: what runs beside a candidate would change them."""
+        return self._name == "slow"
 
     def learn(self, text: str) -> None:
         """Runs the program itself. GoalError when it does not do what it is to keep doing."""
-        ending = self._end_of(text)
-        if self._name != "error" and not self._reached(ending):
-            self._compare = True  # some findings come from the second run only
-            ending = self._end_of(text)
-        self._may_fail = self._name != "error" and _report(ending).get("verdict") == "failed"
+        endings = []
+        for way in self._ways:
+            self._way = way
+            endings.append(self._end_of(text))
+            self._may_fail = self._name != "error" and _report(endings[-1]).get("verdict") == "failed"
+            if self._name == "error" and endings[-1].failed:
+                self._wanted = endings[-1]
+            if self._reached(endings[-1]):
+                return
         if self._name == "error":
-            if not ending.failed:
-                raise GoalError(f"{self._path} does not fail: there is no error to keep")
-            self._wanted = ending
-            return
-        if not self._reached(ending):
-            ids = sorted({finding["id"] for finding in _report(ending).get("findings", [])})
-            raise GoalError(
-                f"{self._path} does not reach the goal '{self._name}'; it has the findings: {', '.join(ids) or 'none'}"
-            )
+            raise GoalError(f"{self._path} does not fail: there is no error to keep")
+        ids = sorted({finding["id"] for ending in endings for finding in _report(ending).get("findings", [])})
+        raise GoalError(
+            f"{self._path} does not reach the goal '{self._name}'; it has the findings: {', '.join(ids) or 'none'}"
+        )
+
+    def holds_in_a_new_process(self, text: str) -> bool:
+        """Whether the program reaches the goal in a process that has nothing loaded, with the backend that it names."""
+        way = self._ways[-1]
+        with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
+            path = Path(directory) / self._path.name
+            path.write_text(text, encoding="utf-8")
+            words = [] if self._name == "error" else ["-m", "suture", "check", *way.words()]
+            found = [str(self._path.absolute().parent), *(part for part in sys.path if part)]
+            try:
+                done = subprocess.run(
+                    [sys.executable, *words, str(path), *self._arguments],
+                    cwd=directory,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    errors="backslashreplace",
+                    timeout=self._seconds,
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(found)},
+                )
+                ran = Ran(done.returncode, done.stdout, done.stderr)
+            except subprocess.TimeoutExpired:
+                ran = Ran(-signal.SIGALRM)
+        return self._reached(_ending_of(ran))
+
+    def with_the_compiler(self) -> bool:
+        """From now on candidates are run as the program will be; False: they were already."""
+        at = self._ways.index(self._way)
+        rest = [way for way in self._ways[at:] if not way.backend]
+        before, self._way = self._way, rest[-1] if rest else self._way
+        return before != self._way
 
     def __call__(self, text: str) -> bool:
-        return self._reached(self._end_of(text))
+        if not self.one_at_a_time:
+            return self._reached(self._end_of(text))
+        slow = 0
+        for run in range(_TIMED_RUNS):
+            slow += self._reached(self._end_of(text))
+            if slow > _TIMED_RUNS // 2 or slow + _TIMED_RUNS - 1 - run <= _TIMED_RUNS // 2:
+                break
+        return slow > _TIMED_RUNS // 2
 
     def _reached(self, ending: Ending) -> bool:
         if self._name == "error":
@@ -95,55 +170,14 @@ class Goal:
         return any(finding["id"] == self._name for finding in report["findings"])
 
     def _end_of(self, text: str) -> Ending:
-        with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
-            path = Path(directory) / self._path.name
-            path.write_text(text, encoding="utf-8")
-            return self._run(self._command(path), directory)
-
-    def _command(self, path: Path) -> list[str]:
-        if self._name == "error":
-            return [sys.executable, str(path), *self._arguments]
-        compare = ["--compare"] if self._compare else []
-        return [sys.executable, "-m", "suture", "check", "--json", *compare, str(path), *self._arguments]
-
-    def _run(self, command: list[str], directory: str) -> Ending:
-        # Modules beside the program are found where they are; files that it opens by relative names are not.
-        paths = [str(self._path.absolute().parent), *(part for part in sys.path if part)]
-        process = subprocess.Popen(
-            command,
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="backslashreplace",
-            start_new_session=True,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        check = None if self._name == "error" else self._way.words()
+        return _ending_of(
+            self._runs.run(text, self._path.name, Request("", self._arguments, check, seconds=self._seconds))
         )
-        with self._lock:
-            self._running.add(process)
-        try:
-            out, err = process.communicate(timeout=self._seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            out, err = process.communicate()
-            return Ending(-signal.SIGALRM, out, "not done in time")
-        finally:
-            _end(process)
-            with self._lock:
-                self._running.discard(process)
-        lines = [
-            line
-            for line in err.splitlines()
-            if re.match(r"[\w.]+(Error|Exception|Warning|Interrupt|Exit|Failed)\b", line)
-        ]
-        return Ending(process.returncode, out, normalise(lines[-1]) if lines else "")
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Ends what is running; from any thread."""
-        with self._lock:
-            for process in self._running:
-                _end(process)
+        self._runs.close()
 
 
 def _number(words: str, value: str) -> float:
@@ -156,13 +190,6 @@ def _number(words: str, value: str) -> float:
     if number <= 0:
         raise GoalError(f"'{words}' is no goal: a number above 0 is wanted after =")
     return number
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def _report(ending: Ending) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The search for the smallest case that fails in the same way.
 
     reproduce      the signature, how often it fails, limits
+    suspects       ops that the failure points at (suspects.py)
     ops            which ops are needed; what they read from others becomes inputs with the values NumPy gives
     options        defaults, few calls
     sizes          1, 2, 3, ..., then half way between what fails and what does not
@@ -23,9 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from suture._minify import simplify
+from suture._minify import simplify, suspects
 from suture._minify.case import Case, CaseError, signature_of_inputs
-from suture._minify.operations import Operations, settled
+from suture._minify.operations import Operations, settled, with_graph
 from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle, Servers
 from suture._minify.recorded import RecordedValues
 from suture._minify.signature import Outcome, Signature, Verdict, is_wanted
@@ -103,7 +104,10 @@ class Result:
     original   the case as it was given
     passing    the last candidate that did not fail: what is missing in it matters; None
     rate       share of runs in which the original failed
-    calls      oracle calls that the search was led by; runs: of cases, all in all
+    calls      oracle calls that the search was led by: candidates that were judged
+    graph_calls  those of them whose candidate had fewer ops or results than the smallest case so far; the others ask for simpler
+               inputs, sizes, dtypes, layouts, values, options, calls
+    runs       of cases, all in all: also the first ones and the last check, which lead to nothing smaller
     complete   False: interrupted, or the budget was used up; `stopped` says why
     """
 
@@ -114,6 +118,7 @@ class Result:
     passing: Case | None = None
     rate: float = 1.0
     calls: int = 0
+    graph_calls: int = 0
     runs: int = 0
     seconds: float = 0.0
     complete: bool = True
@@ -128,7 +133,7 @@ class Result:
         before, after = self.original.op_count, self.case.op_count
         lines = [
             f"{self.signature}",
-            f"{before} ops -> {after} ops, {self.calls} oracle calls, {self.seconds:.1f} s",
+            f"{before} ops -> {after} ops, {self.calls} oracle calls ({self.graph_calls} for the ops), {self.seconds:.1f} s",
             "inputs: " + ("; ".join(signature_of_inputs(self.case.inputs)) or "none"),
         ]
         if not self.complete:
@@ -225,8 +230,9 @@ class _Search:
             self._counted = set(self._free)
 
     def run(self) -> None:
-        values = RecordedValues(self.result.case)
-        self._stage(Operations(self.result.case, values))
+        case = self.result.case
+        evidence = suspects.of(case, self._oracle.failure, self._first_wrong())
+        self._stage(Operations(case, RecordedValues(case), evidence))
         # Fewer calls make a failure that comes and goes come less often.
         self._stage(simplify.options(self.result.case, calls=self._oracle.repeats == 1))
         for _ in range(_ROUNDS):
@@ -240,6 +246,35 @@ class _Search:
             if self.result.case.key == before.key:
                 return
             self._stage(Operations(self.result.case, RecordedValues(self.result.case)))
+
+    def _first_wrong(self) -> str:
+        """The first value that is wrong when all are returned; "" when that says nothing."""
+        case, failure = self.result.case, self._oracle.failure
+        if failure is None or failure.output < 0 or suspects.names_something(case, failure):
+            return ""
+        values = [node["name"] for node in case.graph.nodes if node["kind"] not in ("Input", "Effect")]
+        if len(values) < suspects.LEAST_OPS:
+            return ""
+        self._check_time()
+        graph, origins = case.graph.subgraph(None, values)
+        inputs = dict(zip(case.graph.placeholders, case.inputs, strict=False))
+        probe = with_graph(case, graph, [inputs[name] for name, _ in origins])
+        judgement = self._oracle.judge([probe])[0]
+        self._learn(probe, judgement)
+        counted = self._count(probe, graph=True)
+        what = f"return the values of all {case.op_count} ops"
+        self.result.steps.append(Step("suspects", what, judgement.verdict, counted, case.op_count))
+        first = judgement.outcome.output
+        return values[first] if judgement.verdict is Verdict.SAME and 0 <= first < len(values) else ""
+
+    def _count(self, case: Case, graph: bool) -> bool:
+        """Whether judging the case is a call of its own: whether another worker has judged it ahead of time makes no difference."""
+        if case.key in self._counted:
+            return False
+        self._counted.add(case.key)
+        self.result.calls += 1
+        self.result.graph_calls += graph
+        return True
 
     def _sizes_between(self) -> None:
         """Bisects between the smallest size that fails and the largest that is known not to."""
@@ -306,16 +341,13 @@ class _Search:
     def _note(self, stage: Stage, reducer: Reducer, seen: int, built: dict[int, Case]) -> int:
         """Steps since the last note become part of the result."""
         steps = reducer.steps(seen)
-        before = self.result.case.op_count
+        smallest = self.result.case
+        before = smallest.op_count
         if any(verdict == Verdict.SAME for _, _, verdict, _ in steps):
             self._take(stage, reducer)
         for candidate, what, verdict, _ in steps:
             case = built.get(candidate)
-            counted = case is not None and case.key not in self._counted
-            if case is not None and counted:
-                # Whether another worker has judged it ahead of time makes no difference here.
-                self._counted.add(case.key)
-                self.result.calls += 1
+            counted = case is not None and self._count(case, _has_less(case, smallest))
             if case is not None and verdict == Verdict.PASS:
                 self.result.passing = case
             after = case.op_count if case is not None and verdict == Verdict.SAME else before
@@ -326,6 +358,8 @@ class _Search:
                     Progress(stage.stage, what, Verdict(verdict), before, after, calls, reducer.bound, seconds)
                 )
             before = after
+            if case is not None and verdict == Verdict.SAME:
+                smallest = case
         return seen + len(steps)
 
     def _seconds(self) -> float:
@@ -360,6 +394,11 @@ class _Search:
             f"the failure was lost: no case of this search fails any more; it failed in {self.result.rate:.0%} of the runs at the "
             "beginning. More calls per run (calls=) make it fail more often"
         )
+
+
+def _has_less(case: Case, than: Case) -> bool:
+    """Fewer ops, or fewer results."""
+    return case.op_count < than.op_count or len(case.graph.outputs) < len(than.graph.outputs)
 
 
 def _sampled(case: Case, oracle: Oracle | TestOracle, max_bytes: int) -> Case:

@@ -174,6 +174,7 @@ class Minified:
                 "ops_before": result.original.op_count,
                 "ops_after": result.case.op_count,
                 "calls": result.calls,
+                "graph_calls": result.graph_calls,
                 "runs": result.runs,
                 "rate": result.rate,
                 "seconds": round(result.seconds, 3),

@@ -8,6 +8,7 @@ from typing import Any
 from suture._core import Graph
 from suture._minify.case import Case, Input
 from suture._minify.recorded import RecordedValues
+from suture._minify.suspects import Suspects
 from suture._toolbox import Reducer
 
 KEEP, CUT, NUMBER, BYPASS = 0, 1, 2, 3  # levels, see OpFate in src/toolbox/reduce/op_search.h
@@ -22,8 +23,8 @@ class Operations:
 
     stage = "ops"
 
-    def __init__(self, case: Case, values: RecordedValues) -> None:
-        self.case, self._values = case, values
+    def __init__(self, case: Case, values: RecordedValues, suspects: Sequence[Suspects] = ()) -> None:
+        self.case, self._values, self._suspects = case, values, suspects
         self._graph = case.graph
         self._rows = [node for node in self._graph.nodes if node["op"] not in ("constant", "symbol")]
         self._index = {node["name"]: i for i, node in enumerate(self._rows)}
@@ -36,7 +37,9 @@ class Operations:
             operands = [self._index[name] for name in node["operands"] if name in self._index]
             alike = [k for k, i in enumerate(operands) if self._rows[i]["type"] == node["type"]]
             nodes.append((node["kind"] != "Input", self._may_be_number(node), operands, alike))
-        return Reducer.operations(nodes, [self._index[name] for name in self._outputs if name in self._index], budget)
+        outputs = [self._index[name] for name in self._outputs if name in self._index]
+        rows = [([self._index[name] for name in each.ops], each.why, each.paths) for each in self._suspects]
+        return Reducer.operations(nodes, outputs, budget, rows)
 
     def _may_be_number(self, node: dict[str, Any]) -> bool:
         return node["dtype"][0] in _NUMBERS and node["kind"] != "Effect"

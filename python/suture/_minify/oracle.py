@@ -250,6 +250,7 @@ class Oracle:
         self.repeats = 1  # runs of a candidate that does not fail
         self.runs = 0  # of cases, all in all
         self.rate = 1.0  # of runs in which the case failed
+        self.failure: Outcome | None = None  # the first that was the signature's
         self._fork = needs_fork(case.backend) if fork is None else fork
         # Forks know only the backends that were there when they were made.
         self._servers = servers if servers is not None and not self._fork else None
@@ -295,8 +296,8 @@ class Oracle:
         if not same:
             raise NotReproduced(_why_not(wanted, outcomes), outcomes)
         self.signature = wanted or _most_frequent(same)
-        failed = sum(self.signature.judge(outcome) is Verdict.SAME for outcome in outcomes)
-        self.rate = failed / len(outcomes)
+        failures = [outcome for outcome in outcomes if self.signature.judge(outcome) is Verdict.SAME]
+        self.failure, self.rate = failures[0], len(failures) / len(outcomes)
         if flaky:
             wanted_runs = math.ceil(math.log(_MISSED) / math.log(1 - self.rate)) if self.rate < 1 else 1
             self.repeats = min(max(wanted_runs, _LEAST_REPEATS), _MOST_REPEATS)

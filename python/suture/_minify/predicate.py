@@ -125,7 +125,7 @@ class TestOracle:
         self, case: Case, test: Callable[[Case], bool], *, workers: int = 1, stop: Callable[[], None] | None = None
     ):
         self.case, self.signature, self.limits = case, INTERESTING, Limits()
-        self.repeats, self.runs, self.rate = 1, 0, 1.0
+        self.repeats, self.runs, self.rate, self.failure = 1, 0, 1.0, None
         self._test, self._stop = test, stop
         self._pool = ThreadPoolExecutor(max(workers, 1))
         self._waiting: dict[Future[bool], int] = {}

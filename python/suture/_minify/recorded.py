@@ -1,8 +1,9 @@
 """Values inside a graph: what a node holds when the graph runs under NumPy on the inputs of a case.
 
-A candidate that leaves an op out reads its value as an input. The graph runs op by op once; values are copied as they are when
-the op has run, and again behind every store into their memory. When all of them together would take more than `limit` bytes, only
-those that are asked for are kept, and the graph runs again for what is not there.
+A candidate that leaves an op out reads its value as an input. A graph without stores runs once, as one function that returns every
+value. With stores it runs op by op: values are copied as they are when the op has run, and again behind every store into their
+memory. When all of them together would take more than `limit` bytes, only those that are asked for are kept, and the graph runs
+again for what is not there.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class RecordedValues:
         self._values: dict[Key, Input] = {}
         self._program = Program(case.graph, case.objects())
         self._rows = {node["name"]: node for node in self._program.graph.nodes}
+        self._has_stores = any(row["kind"] == "Effect" for row in self._rows.values())
         self._roots = self._memory()
         total = sum(self._size(name) for name in self._rows)
         self._everything = total * 2 <= limit
@@ -77,7 +79,13 @@ class RecordedValues:
         inputs = self._case.objects()
         for name, value in zip(self._program.placeholders, inputs, strict=False):
             keep(name, "", value)
-        self._program.run(inputs, after=after)
+        if self._has_stores:
+            self._program.run(inputs, after=after)
+            return
+        computed = [op.name for op in self._program.ops if wanted is None or (op.name, "") in wanted]
+        if computed:
+            for name, value in zip(computed, self._program.values_of(computed, inputs), strict=True):
+                keep(name, "", value)
 
 
 def _offset(value: Any) -> int:

@@ -149,6 +149,23 @@ class Program:
                     del values[name]
         return values
 
+    def values_of(self, names: Sequence[str], inputs: Sequence[Any]) -> list[Any]:
+        """Values of ops in the program's precision, from one function that computes no more than they need. Views look into the
+        arrays that the others are; a program with stores changes those after it has computed them."""
+        needed = self._needed_by(names)
+        part, taken = self.graph.subgraph([op.name for op in self.ops if op.name in needed], list(names))
+        given = dict(zip(self.placeholders, inputs, strict=False))
+        with np.errstate(all="ignore"):
+            results = part.forward()(*(given[name] for name, _ in taken))
+        return [value for _, value in zip(names, results, strict=False)]
+
+    def _needed_by(self, names: Sequence[str]) -> set[str]:
+        needed = set(names)
+        for op in reversed(self.ops):
+            if op.name in needed:
+                needed.update(op.operands)
+        return needed
+
     @functools.cached_property
     def _last_read(self) -> dict[str, list[str]]:
         """Per op: values that nobody reads any more when it has run. Views keep the memory they look into themselves."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +25,7 @@ from suture._minify.signature import INVALID, KINDS, PASSED, Outcome
 from suture._ulps import ulps_of_largest
 
 TOLERANCE_ULP = 4096
+_MOST_PLACES = 64
 
 
 def run(case: Case, progress: Callable[[str], None] = lambda stage: None) -> Outcome:
@@ -126,7 +128,9 @@ def _raised(kind: str, stage: str, error: BaseException, call: int = 0) -> Outco
     # What a backend wraps is what went wrong: `raise BackendCompilerFailed(...) from error`.
     cause = error.__cause__ if type(error).__name__ == "BackendCompilerFailed" and error.__cause__ else error
     kind = "oom" if isinstance(cause, MemoryError) else kind
-    return Outcome(kind, stage, type(cause).__name__, str(cause), call=call)
+    frames = traceback.walk_tb(cause.__traceback__)
+    places = [f"{frame.f_code.co_filename}:{line}" for frame, line in frames][-_MOST_PLACES:]
+    return Outcome(kind, stage, type(cause).__name__, str(cause), call=call, places=tuple(places))
 
 
 def compile_case(case: Case) -> Callable[..., Any]:

@@ -6,16 +6,19 @@
 The child is the leader of a process group, may use so much memory and processor time, writes no core file, has a directory of
 its own for temporary files, and dies with the server. The server watches the pipe: a stage that takes longer than its limit is
 a hang. Whatever ends the child, its group and everything it started are killed and its directory is removed, so that the
-outcome is all that is left of it. The server ends when the oracle does.
+outcome is all that is left of it. Where its Python code was when it died (faulthandler) is in memory that the server reads. The
+server ends when the oracle does.
 """
 
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import gc
 import json
 import math
 import os
+import re
 import resource
 import select
 import shutil
@@ -33,6 +36,8 @@ from suture._minify.case import Case, inputs_of
 from suture._minify.signature import INVALID, Outcome, kind_of_signal
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_LAST_WORDS = 0.5  # seconds in which a child that hangs may write where it is
+_FRAME = re.compile(r'^  File "(.*)", line (\d+)', re.MULTILINE)
 
 
 def _prctl(option: int, value: int) -> None:
@@ -104,10 +109,12 @@ class _Child:
     def __init__(self, directory: str, arrays: dict[str, np.ndarray], foreign: list[socket.socket]) -> None:
         self._directory = directory
         self.pipe, theirs = socket.socketpair()
+        self._trace = os.memfd_create("traceback")
         self._pid = os.fork()
         if self._pid == 0:
             for connection in (self.pipe, *foreign):
                 connection.close()
+            faulthandler.enable(self._trace, all_threads=False)
             _serve_once(theirs, arrays, directory)
         theirs.close()
 
@@ -119,10 +126,12 @@ class _Child:
 
     def outcomes(self, request: dict[str, Any], connection: socket.socket) -> list[Outcome]:
         """Up to the first that is no pass: a child that has seen a failure judges nothing else."""
-        return _Watch(self.pipe, self._pid, request["limits"], connection).outcomes(len(request["cases"]))
+        watch = _Watch(self.pipe, self._pid, request["limits"], connection, self._trace)
+        return watch.outcomes(len(request["cases"]))
 
     def end(self, spare: _Child | None = None) -> None:
         self.pipe.close()
+        os.close(self._trace)
         _end(self._pid, spare._pid if spare is not None else 0)
         shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -178,8 +187,11 @@ def _address_space() -> int:
 class _Watch:
     """Reads what a child says until it is done, dies or takes too long."""
 
-    def __init__(self, pipe: socket.socket, child: int, limits: dict[str, Any], connection: socket.socket) -> None:
+    def __init__(
+        self, pipe: socket.socket, child: int, limits: dict[str, Any], connection: socket.socket, trace: int
+    ) -> None:
         self._pipe, self._child, self._limits, self._connection = pipe, child, limits, connection
+        self._trace = trace
         self._stage, self._since = "build", time.monotonic()
 
     def outcomes(self, wanted: int) -> list[Outcome]:
@@ -190,7 +202,10 @@ class _Watch:
             while len(outcomes) < wanted:
                 data = self._read(death)
                 if data is None:
-                    return [*outcomes, Outcome("hang", self._stage, seconds=time.monotonic() - self._since)]
+                    seconds = time.monotonic() - self._since
+                    os.kill(self._child, signal.SIGABRT)  # so that it writes where it is
+                    select.select([death], [], [], _LAST_WORDS)
+                    return [*outcomes, Outcome("hang", self._stage, places=self._places(), seconds=seconds)]
                 if not data:
                     return [*outcomes, self._death()]
                 *lines, rest = (rest + data).split(b"\n")
@@ -229,7 +244,12 @@ class _Watch:
         assert ended is not None
         if ended.si_code == os.CLD_EXITED:
             return Outcome("exit", self._stage, message=f"exit code {ended.si_status}")
-        return Outcome(kind_of_signal(ended.si_status), self._stage, signal=ended.si_status)
+        return Outcome(kind_of_signal(ended.si_status), self._stage, signal=ended.si_status, places=self._places())
+
+    def _places(self) -> tuple[str, ...]:
+        """Of the frames that faulthandler wrote, innermost last."""
+        text = os.pread(self._trace, 1 << 16, 0).decode(errors="replace")
+        return tuple(f"{file}:{line}" for file, line in reversed(_FRAME.findall(text)))
 
 
 def _end(child: int, spare: int) -> None:

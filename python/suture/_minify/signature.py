@@ -66,6 +66,7 @@ class Outcome:
     signal      number of the signal that ended the process; 0
     call        the how manieth call failed, from 1; 0
     output      index of the first result that differs; -1
+    places      "file:line" of the frames that the exception went through, or in which the process was when it died; innermost last
     seconds     wall time of the run
     """
 
@@ -76,6 +77,7 @@ class Outcome:
     signal: int = 0
     call: int = 0
     output: int = -1
+    places: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -87,7 +89,8 @@ class Outcome:
 
     @staticmethod
     def from_dict(row: Mapping[str, Any]) -> Outcome:
-        return Outcome(**{f.name: row[f.name] for f in fields(Outcome) if f.name in row})
+        known = {f.name: row[f.name] for f in fields(Outcome) if f.name in row}
+        return Outcome(**known | {"places": tuple(known.get("places", ()))})
 
     def __str__(self) -> str:
         if not self.failed:

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,24 +143,32 @@ def _baseline_environment() -> dict[str, str]:
     return inherited | {variables["disable"][0]: "1"}
 
 
+def _in_a_new_process(words: list[str]) -> int:
+    return subprocess.run(
+        [sys.executable, "-m", "suture.cli._baseline", *words],
+        env=_baseline_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    ).returncode
+
+
+# Runs suture.cli._baseline with these words; its exit code. Another one stands here in processes that have all of it loaded.
+run_baseline: Callable[[list[str]], int] = _in_a_new_process
+
+
 def _measure_baseline(path: str, args: list[str], results: str, watch: Recorder) -> dict[str, Any]:
     """Facts of the same program under NumPy; empty when it fails there, which is said."""
     handle, out = tempfile.mkstemp(suffix=".json")
     os.close(handle)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "suture.cli._baseline", out, results, path, *args],
-            env=_baseline_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
+        code = run_baseline([out, results, path, *args])
         with open(out, encoding="utf-8") as file:
             text = file.read()
     finally:
         os.unlink(out)
-    result: dict[str, Any] = json.loads(text) if done.returncode == 0 and text else {"exit_code": done.returncode or 1}
+    result: dict[str, Any] = json.loads(text) if code == 0 and text else {"exit_code": code or 1}
     if result["exit_code"]:
         say(f"suture check: the run under NumPy ended with {result['exit_code']}; no comparison")
         return {}

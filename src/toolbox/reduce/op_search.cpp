@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -34,6 +35,7 @@ class OpSearch final : public Search {
 
  private:
   enum class Phase : uint8_t {
+    kSuspects,
     kPrefix,
     kSuffix,
     kFirst,
@@ -64,6 +66,7 @@ class OpSearch final : public Search {
 
   void plan();
   bool plan_phase();
+  bool plan_suspects();
   bool plan_prefix();
   bool plan_suffix();
   bool plan_all();
@@ -81,7 +84,7 @@ class OpSearch final : public Search {
   std::shared_ptr<const OpProblem> problem_;
   Choice best_, question_;
   std::string what_;
-  Phase phase_ = Phase::kPrefix;
+  Phase phase_ = Phase::kSuspects;
   std::vector<int> ops_;   // kept ops when the phase began
   std::vector<int> rest_;  // interior: not known to be needed
   size_t lo_ = 0, hi_ = 0, mid_ = 0;
@@ -98,7 +101,7 @@ class OpSearch final : public Search {
 
 OpSearch::OpSearch(std::shared_ptr<const OpProblem> problem) : problem_(std::move(problem)) {
   best_.assign(problem_->nodes.size() + problem_->outputs.size(), kKeep);
-  enter(Phase::kPrefix);
+  enter(Phase::kSuspects);
   plan();
 }
 
@@ -178,6 +181,22 @@ void OpSearch::enter(Phase phase) {
       if (used[static_cast<size_t>(i)] && node(i).may_be_number && !(node(i).op && kept(i)))
         attempts_.push_back({i, kNumber});
   }
+}
+
+// The next set alone; at_ counts the sets.
+bool OpSearch::plan_suspects() {
+  for (; at_ < problem_->suspects.size(); ++at_) {
+    const Suspects& suspects = problem_->suspects[at_];
+    std::vector<int> others;
+    std::ranges::copy_if(ops_, std::back_inserter(others),
+                         [&](int op) { return std::ranges::find(suspects.ops, op) == suspects.ops.end(); });
+    const size_t left = ops_.size() - others.size();
+    if (left > 0 && ask(without(others, suspects.paths ? Way::kBypassing : Way::kCutting),
+                        fmt::format("keep {} of {} ops: {}", left, ops_.size(), suspects.why)))
+      return true;
+  }
+  enter(Phase::kPrefix);
+  return false;
 }
 
 bool OpSearch::plan_prefix() {
@@ -309,6 +328,7 @@ bool OpSearch::plan_attempts() {
 
 bool OpSearch::plan_phase() {
   switch (phase_) {
+    case Phase::kSuspects: return plan_suspects();
     case Phase::kPrefix: return plan_prefix();
     case Phase::kSuffix: return plan_suffix();
     case Phase::kFirst: phase_ = Phase::kAll; return false;
@@ -328,6 +348,7 @@ void OpSearch::plan() {
 // What the answer to the last question means for the phase.
 void OpSearch::took(bool same) {
   switch (phase_) {
+    case Phase::kSuspects: same ? enter(Phase::kPrefix) : void(++at_); break;
     case Phase::kPrefix: (same ? hi_ : lo_) = mid_; break;
     case Phase::kSuffix: (same ? lo_ : hi_) = mid_; break;
     case Phase::kFirst: phase_ = Phase::kAll; break;
@@ -367,6 +388,7 @@ void OpSearch::answer(Verdict verdict) {
 
 double OpSearch::chance() const {
   switch (phase_) {
+    case Phase::kSuspects: return 0.6;
     case Phase::kPrefix:
     case Phase::kSuffix:
     case Phase::kNext: return 0.5;
@@ -389,6 +411,7 @@ int64_t OpSearch::bound() const {
     case Phase::kDone: return 0;
     case Phase::kOutputs:
     case Phase::kNumbers: left = static_cast<int64_t>(attempts_.size()) + inputs + (count + 1) * pass; break;
+    case Phase::kSuspects: left += static_cast<int64_t>(problem_->suspects.size() - at_); [[fallthrough]];
     case Phase::kPrefix: left += halvings(hi_ - lo_) + halvings(hi_) + 1; [[fallthrough]];
     case Phase::kSuffix: left += halvings(hi_ - lo_) + 1; [[fallthrough]];
     default: left += count * (halvings(ops.size()) + 4);
@@ -410,6 +433,10 @@ Status check(const OpProblem& problem) {
       if (k < 0 || k >= static_cast<int>(node.operands.size()))
         return Error::unsupported("reduce", fmt::format("node {} has no operand number {}", i, k));
   }
+  for (const Suspects& suspects : problem.suspects)
+    for (int op : suspects.ops)
+      if (op < 0 || op >= count || !problem.nodes[static_cast<size_t>(op)].op)
+        return Error::unsupported("reduce", fmt::format("suspect {} is no op", op));
   for (int output : problem.outputs)
     if (output < 0 || output >= count)
       return Error::unsupported("reduce", fmt::format("output {} is no node", output));

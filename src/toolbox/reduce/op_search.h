@@ -8,6 +8,9 @@
 // Behind the nodes: per output of the graph, 1 when it is not returned any more.
 //
 // How it works
+//   0. suspects   sets of ops that evidence names (who calls the search knows which: the failure's own words, the first value
+//                 that is wrong): each alone, in the order given, until one fails. A set that does not fail costs its question
+//                 and changes nothing else: misleading evidence costs as many questions as there are sets.
 //   1. prefix     bisect for the shortest prefix that fails (whole paths are kept)
 //   2. suffix     bisect for the longest beginning that can be cut off
 //   3. interior   what lies between the first and the last op: all of it is dropped, or bisection finds the next op that is
@@ -20,10 +23,13 @@
 //   6. outputs that others read, and inputs that can be numbers
 //
 // Sources: Zeller and Hildebrandt 2002 (1-minimality), Junker 2004 (QuickXplain: the next needed element by bisection),
-// Zhang et al. 2024 (CDD: sizes -1/ln(1-p), p growing by 1/(1-1/e) per round).
+// Wang et al. 2021 (probabilistic delta debugging: what is likelier to be needed decides what is asked first), Zhang et al. 2024
+// (CDD: sizes -1/ln(1-p), p growing by 1/(1-1/e) per round).
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "toolbox/reduce/search.h"
@@ -40,12 +46,19 @@ struct OpNode {
       bypass;  // indices into operands that can stand for the result when many nodes go at once, best first
 };
 
-struct OpProblem {
-  std::vector<OpNode> nodes;  // in program order
-  std::vector<int> outputs;   // nodes
+struct Suspects {
+  std::vector<int> ops;  // that may be all that the failure needs
+  std::string why;       // "named by the message"
+  bool paths = false;    // the others are bypassed instead of cut
 };
 
-// kUnsupported when operands are no earlier nodes.
+struct OpProblem {
+  std::vector<OpNode> nodes;       // in program order
+  std::vector<int> outputs;        // nodes
+  std::vector<Suspects> suspects;  // best evidence first
+};
+
+// kUnsupported when operands are no earlier nodes, or suspects are no ops.
 Status check(const OpProblem& problem);
 std::unique_ptr<Search> search_ops(OpProblem problem);
 

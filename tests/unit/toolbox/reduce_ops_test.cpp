@@ -194,6 +194,58 @@ TEST(OpSearch, one_op_is_asked_nothing_but_its_inputs) {
   EXPECT_EQ(reduce(problem, fails_with({1})).calls, 1);
 }
 
+// --- evidence ----------------------------------------------------------------------------------------------
+
+TEST(OpSearch, a_suspect_that_is_guilty_costs_one_question) {
+  OpProblem problem = chain(1000);
+  problem.suspects = {{{666}, "named"}, {{665, 666, 667}, "and its neighbours"}};
+  const Reduced reduced = reduce(problem, fails_with({666}));
+  EXPECT_EQ(kept_ops(problem, reduced.best), 1);
+  EXPECT_EQ(reduced.calls, 1);
+}
+
+TEST(OpSearch, suspects_that_are_too_many_are_reduced_like_any_ops) {
+  OpProblem problem = chain(1000);
+  for (int i = 100; i < 108; ++i) problem.suspects.resize(1), problem.suspects[0].ops.push_back(i);
+  const Reduced reduced = reduce(problem, fails_with({103, 104}));
+  EXPECT_EQ(kept_ops(problem, reduced.best), 2);
+  EXPECT_LE(reduced.calls, 16);
+}
+
+TEST(OpSearch, suspects_that_must_stay_connected_are_bypassed_to) {
+  OpProblem problem = chain(1000);
+  const Oracle oracle = [&problem](const Choice& choice) {
+    const bool fails = keeps(choice, 3) && keeps(choice, 990) && connected(problem, choice, 3, 990);
+    return fails ? Verdict::kSame : Verdict::kPass;
+  };
+  problem.suspects = {{{3, 990}, "rare"}, {{3, 990}, "rare, connected", true}};
+  const Reduced reduced = reduce(problem, oracle);
+  EXPECT_EQ(kept_ops(problem, reduced.best), 2);
+  EXPECT_LE(reduced.calls, 7);
+}
+
+TEST(OpSearch, misleading_suspects_cost_a_question_each_and_nothing_else) {
+  for (std::vector<int> needed : {std::vector{666}, {1}, {3, 990}, {500, 501}}) {
+    OpProblem problem = chain(1000);
+    const Reduced without = reduce(problem, fails_with(needed));
+    problem.suspects = {{{10}, "named"}, {{9, 10, 11}, "and its neighbours"}, {{20, 30}, "rare", true}};
+    const Reduced misled = reduce(problem, fails_with(needed));
+    EXPECT_EQ(misled.best, without.best);
+    EXPECT_EQ(misled.calls, without.calls + 3);
+  }
+}
+
+TEST(OpSearch, suspects_make_no_difference_to_the_result_with_workers) {
+  OpProblem problem = random_dag(200, 9, 4);
+  problem.suspects = {{{50}, "named"}, {{49, 50, 51}, "and its neighbours"}};
+  for (std::vector<int> needed : {std::vector{50}, {50, 51}, {20, 180}}) {
+    const Reduced alone = reduce(problem, fails_with(needed), 1);
+    const Reduced many = reduce(problem, fails_with(needed), 3);
+    EXPECT_EQ(many.best, alone.best);
+    EXPECT_EQ(many.calls, alone.calls);
+  }
+}
+
 TEST(OpSearch, problems_that_are_no_graphs_are_refused) {
   OpProblem problem = chain(2);
   problem.nodes[1].operands = {2};
@@ -201,6 +253,9 @@ TEST(OpSearch, problems_that_are_no_graphs_are_refused) {
   problem = chain(2);
   problem.outputs = {7};
   EXPECT_FALSE(check(problem).ok());
+  problem = chain(2);
+  problem.suspects = {{{0}, "an input"}};
+  EXPECT_EQ(check(problem).error().message, "suspect 0 is no op");
 }
 
 }  // namespace
