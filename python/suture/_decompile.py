@@ -75,7 +75,7 @@ def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | N
     """Python source for what `target` runs.
 
     target: a function (a method, a partial, ... count as the function inside), a function of suture.compile that has compiled
-    something and no further argument (gives what it runs: transformed code as `__transformed_code_0_for_f`, resume functions, graphs as
+    something (gives what it runs: transformed code as `__transformed_code_0_for_f`, resume functions, graphs as
     `__compiled_fn_1`, guards as `__guard_0_for_f`; before that it counts as the function inside), a code object, a
     generator, a module, the path of a .pyc or .py file, or text "module", "module:qualname" or "file:qualname". Modules are
     found without importing them. .pyc files may be of another supported version of Python.
@@ -84,14 +84,20 @@ def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | N
     python: the interpreter whose compiler checks the text; by default the running one, or for another version the first
     pythonX.Y on PATH or among those of pyenv.
 
-    TypeError: `target` has no bytecode. ValueError, OSError: it cannot be read. Otherwise there always is a result; its
+    TypeError: `target` has no bytecode. ValueError, OSError: it cannot be read, or `tier`, `check` or `python` is given for a
+    function that has compiled something, whose story has no such choices. Otherwise there always is a result; its
     `verdict` says what was proved about the text.
     """
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(str, TIERS))}, not {tier!r}")
-    if _core.is_compiled(target) and tier == 1 and check and python is None:
+    if _core.is_compiled(target):
         story = _of_compiled(target)
         if story is not None:
+            if tier != 1 or not check or python is not None:
+                raise ValueError(
+                    "tier, check and python are not for what a compiled function runs; "
+                    "decompile the function inside: suture.decompile(f.__wrapped__, ...)"
+                )
             return story
     source = find_code(target)
     if source.is_pyc:

@@ -5,6 +5,7 @@ They compile and never run: a child gets source on a pipe and answers marshalled
 
 from __future__ import annotations
 
+import atexit
 import glob
 import marshal
 import os
@@ -98,14 +99,20 @@ class OtherPython:
         self._version: Version = (major, minor)
         return self._child
 
+    def disown(self) -> None:
+        """Of a process that was forked while the child belonged to its parent."""
+        self._lock = threading.Lock()
+        child, self._child = self._child, None
+        if child is not None:
+            _close_pipes(child)
+            child.returncode = 0  # it is not ours to wait for
+
     def _stop(self) -> None:
         child, self._child = self._child, None
         if child is None:
             return
         child.kill()
-        for pipe in (child.stdin, child.stdout):
-            if pipe is not None:
-                pipe.close()
+        _close_pipes(child)
         child.wait()
 
     def _exchange(self, child: subprocess.Popen[bytes], request: bytes) -> tuple[int, int]:
@@ -137,6 +144,12 @@ class OtherPython:
         return b"".join(parts)
 
 
+def _close_pipes(child: subprocess.Popen[bytes]) -> None:
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            pipe.close()
+
+
 def _candidates(version: Version) -> list[str]:
     name = f"python{version[0]}.{version[1]}"
     found = [shutil.which(name)]
@@ -146,6 +159,7 @@ def _candidates(version: Version) -> list[str]:
 
 
 _others: dict[Version, OtherPython | None] = {}
+_named: dict[str, OtherPython] = {}  # by path, as the caller gave it
 _others_lock = threading.Lock()
 
 
@@ -163,9 +177,38 @@ def other_python(version: Version) -> OtherPython | None:
         return _others[version]
 
 
+def _python_at(executable: str, version: Version) -> OtherPython | None:
+    """The Python at a path, kept for the next time; None: it is not of this version."""
+    with _others_lock:
+        python = _named.get(executable) or OtherPython(executable)
+        if python.version() == version:
+            _named[executable] = python
+            return python
+        _named.pop(executable, None)
+        python.close()
+        return None
+
+
+def close_compilers() -> None:
+    """Ends the children; one that is asked again is started again."""
+    with _others_lock:
+        for python in (*_others.values(), *_named.values()):
+            if python is not None:
+                python.close()
+
+
+atexit.register(close_compilers)
+
+
 def _forget_children() -> None:
-    """A forked child shares the pipes of its parent's compilers."""
+    """A forked child shares the pipes of its parent's compilers: it closes its ends and leaves the processes alone."""
+    global _others_lock
+    _others_lock = threading.Lock()
+    for python in (*_others.values(), *_named.values()):
+        if python is not None:
+            python.disown()
     _others.clear()
+    _named.clear()
 
 
 os.register_at_fork(after_in_child=_forget_children)
@@ -174,10 +217,9 @@ os.register_at_fork(after_in_child=_forget_children)
 def compiler_for(version: Version, executable: str | None = None) -> tuple[Compiler | None, str]:
     """A compiler of this version, or None and why there is none."""
     if executable is not None:
-        python = OtherPython(executable)
-        if python.version() == version:
+        python = _python_at(executable, version)
+        if python is not None:
             return python, ""
-        python.close()
         return None, f"{executable} is no Python {version[0]}.{version[1]}"
     if version == RUNNING and sys.implementation.name == "cpython":
         return compile_here, ""

@@ -130,7 +130,9 @@ def _problems(facts: dict[str, Any]) -> list[str]:
         problems.append(f"inject_fault={fault} is on: compiled functions are wrong on purpose")
     if not facts["python_supported"]:
         versions = ", ".join(facts["python_versions"])
-        problems.append(f"Python {facts['python']} has no opcode tables; functions are compiled with {versions}")
+        problems.append(
+            f"nothing is compiled on Python {facts['python']}: functions run in the interpreter; supported: {versions}"
+        )
     elif facts["compiler"]["works"] != "yes":
         problems.append(f"no kernel could be compiled: {facts['compiler']['problem']}")
     if facts["cache"]["problem"]:

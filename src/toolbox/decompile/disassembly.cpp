@@ -6,6 +6,7 @@
 
 #include "bytecode/analysis.h"
 #include "bytecode/instruction.h"
+#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
 namespace {
@@ -105,6 +106,14 @@ syntax::Statements disassembled_body(const CodeTree& code, const std::string& re
   auto* message = tree.make<syntax::Constant>(suture::Constant::str("this function could not be decompiled"));
   auto* error = tree.make<Call>(tree.make<Name>("NotImplementedError"), Expressions{message});
   body.push_back(tree.make<Raise>(error));
+  // What is nested finds its variables here, as in the original.
+  const CodeView& view = code.view;
+  for (size_t i = static_cast<size_t>(view.parameter_count()); i < view.local_names.size(); ++i) {
+    const bool cell = i < view.local_kinds.size() && (view.local_kinds[i] & kLocalCell) != 0;
+    if (!cell || !is_identifier(view.local_names[i])) continue;
+    body.push_back(tree.make<Assign>(Expressions{tree.make<Name>(view.local_names[i])},
+                                     tree.make<syntax::Constant>(suture::Constant::none())));
+  }
   return body;
 }
 

@@ -506,7 +506,11 @@ bool Machine::ends_node(const LiftedInstruction& it) {
       for (const Slot& slot : slots_) {
         if (slot.kind == SlotKind::kExit) fail("a return inside a with statement that leaves it open");
       }
-      emit(make<Return>(value.expr), value.uses);
+      const suture::Constant* constant = constant_of(value.expr);
+      const bool none = constant && constant->is(suture::Constant::Kind::kNone);
+      if ((code_.view.flags & kCodeAsyncGenerator) && !none)
+        fail("an asynchronous generator that returns a value");
+      emit(make<Return>(none && (code_.view.flags & kCodeAsyncGenerator) ? nullptr : value.expr), value.uses);
       return true;
     }
     case Op::Raise: {

@@ -81,6 +81,8 @@ void Machine::find_leaders() {
     const int lands = to >= 0 ? lifted_.skip_empty(to) : -1;
     if (lands >= 0) ++ways[static_cast<size_t>(lands)];
   };
+  come(lifted_.entry);
+  for (const Region& region : regions_.all) come(region.handler);
   for (int i = 0; i < lifted_.size(); ++i) {
     const LiftedInstruction& it = lifted_.at(i);
     if (it.op == Op::Nop || it.op == Op::Jump) continue;

@@ -9,7 +9,9 @@ namespace {
 
 using Kind = AbstractValue::Kind;
 
-bool is_numbered(const AbstractValue& value) { return value.is(Kind::kSome) || value.is(Kind::kMaybeNull); }
+bool is_numbered(const AbstractValue& value) {
+  return value.is(Kind::kSome) || value.is(Kind::kMaybeNull) || value.is(Kind::kSelf);
+}
 
 // Gives every pair of values that meets a value of its own.
 class Meeting {
@@ -23,11 +25,14 @@ class Meeting {
 
  private:
   using Code = std::pair<int, int>;
+  static AbstractValue method_of(const AbstractValue& self) { return {Kind::kSome, self.id}; }
   static Code code(const AbstractValue& value) { return {static_cast<int>(value.kind), value.id}; }
 
   AbstractValue of(const AbstractValue& a, const AbstractValue& b) {
     if (a.is(Kind::kUnbound) || b.is(Kind::kUnbound)) return {};
     if (a == b && !is_numbered(a)) return a;
+    if (a.is(Kind::kSelf) && b.is(Kind::kSelf)) return {Kind::kSelf, of(method_of(a), method_of(b)).id};
+    if (a.is(Kind::kSelf) || b.is(Kind::kSelf)) return {};
     const auto [at, fresh] = numbers_.try_emplace({code(a), code(b)}, static_cast<int>(numbers_.size()));
     const auto maybe_null = [](const AbstractValue& v) {
       return v.is(Kind::kNull) || v.is(Kind::kMaybeNull);

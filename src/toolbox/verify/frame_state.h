@@ -14,7 +14,8 @@ struct AbstractValue {
     kNull,       // CPython's internal marker
     kSome,       // value number `id` of this state
     kMaybeNull,  // the same, perhaps the marker: what LOAD_FAST_AND_CLEAR takes from a local
-    kPlace,      // where an exception was raised, as handlers find it; equal to nothing
+    kSelf,  // the object of method number `id` of this state, as LOAD_METHOD leaves it beside the method; or the marker
+    kPlace,  // where an exception was raised, as handlers find it; equal to nothing
   };
   Kind kind = Kind::kUnbound;
   int id = 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -28,6 +29,10 @@ struct Side {
   std::vector<int> synthetic;  // local -> index into FrameState::synthetic, -1: none
   std::vector<int> constants;  // index into the tree's constants -> constant of the walk
 };
+
+const AbstractValue& from_top(const std::vector<AbstractValue>& stack, int position) {
+  return stack[stack.size() - static_cast<size_t>(position)];
+}
 
 class PathWalk {
  public:
@@ -57,6 +62,9 @@ class PathWalk {
   bool step_local(Side& side, const Node& node, FrameState& state, bool is_second);
   bool step_constants(const Node& node, std::vector<AbstractValue>& stack, int& next);
   void match(int a, int b, const FrameState& state);
+  bool match_method(int a, int b, const FrameState& state);
+  bool same_callee(const Node& call, int count, const FrameState& state) const;
+  bool same_operands(int a, int b, const NodeEffect& one, const NodeEffect& other, const FrameState& state);
   void match_handlers(int a, int b, const FrameState& state);
   bool raises_again(const Node& x, const Node& y, const FrameState& state) const;
   void update_local(const Node& node, FrameState& state, const AbstractValue& stored);
@@ -116,7 +124,7 @@ void PathWalk::intern_constants(Side& side) {
 }
 
 bool PathWalk::same_value(const AbstractValue& a, const AbstractValue& b) {
-  if (a.is(Kind::kUnbound) || a.is(Kind::kPlace) || b.is(Kind::kUnbound)) return false;
+  if (a.is(Kind::kUnbound) || a.is(Kind::kPlace) || a.is(Kind::kSelf) || b.is(Kind::kUnbound)) return false;
   if (a == b) return true;
   if (!a.is(Kind::kConstant) || !b.is(Kind::kConstant)) return false;
   const Constant &x = constant_at(a), &y = constant_at(b);
@@ -251,10 +259,6 @@ void PathWalk::update_local(const Node& node, FrameState& state, const AbstractV
   }
 }
 
-const AbstractValue& from_top(const std::vector<AbstractValue>& stack, int position) {
-  return stack[stack.size() - static_cast<size_t>(position)];
-}
-
 void push_results(const std::vector<int>& results, const std::vector<AbstractValue>& made,
                   const std::vector<AbstractValue>& before, int pops, std::vector<AbstractValue>& stack) {
   stack.resize(before.size() - static_cast<size_t>(pops));
@@ -295,21 +299,71 @@ bool PathWalk::raises_again(const Node& x, const Node& y, const FrameState& stat
          state.first_stack.back() == state.handled.back();
 }
 
+// A method and its object in the first, an attribute in the second.
+bool PathWalk::match_method(int a, int b, const FrameState& state) {
+  const Node &x = first_.graph.node(a), &y = second_.graph.node(b);
+  const bool plain = x.opcode == Opcode::LOAD_METHOD && y.opcode == Opcode::LOAD_ATTR;
+  const bool of_super = x.opcode == Opcode::LOAD_SUPER_ATTR && y.opcode == x.opcode && (x.number & 1) != 0 &&
+                        y.number == (x.number & ~1);
+  if (!plain && !of_super) return false;
+  if (first_.graph.name(x) != second_.graph.name(y)) return false;
+  const size_t pops = of_super ? 3 : 1;
+  for (size_t i = 1; i <= pops; ++i)
+    if (!same_value(from_top(state.first_stack, static_cast<int>(i)),
+                    from_top(state.second_stack, static_cast<int>(i))))
+      return false;
+  match_handlers(a, b, state);
+  FrameState after = state;
+  const AbstractValue method = after.fresh();
+  after.first_stack.resize(after.first_stack.size() - pops);
+  after.second_stack.resize(after.second_stack.size() - pops);
+  after.first_stack.push_back(method);
+  after.first_stack.push_back({Kind::kSelf, method.id});
+  after.second_stack.push_back(method);
+  visit(x.next, y.next, std::move(after));
+  return true;
+}
+
+// What is called, below `count` other operands: a method and its object in the first, the same attribute and an empty slot in
+// the second.
+bool PathWalk::same_callee(const Node& call, int count, const FrameState& state) const {
+  if (call.opcode != Opcode::CALL && call.opcode != Opcode::CALL_KW) return false;
+  const AbstractValue &method = from_top(state.first_stack, count + 2),
+                      &self = from_top(state.first_stack, count + 1);
+  if (!self.is(Kind::kSelf) || !method.is(Kind::kSome) || method.id != self.id) return false;
+  const bool null_first = first_.graph.tree->view.version <= PythonVersion{3, 12};
+  const AbstractValue &null = from_top(state.second_stack, count + (null_first ? 2 : 1)),
+                      &called = from_top(state.second_stack, count + (null_first ? 1 : 2));
+  return null.is(Kind::kNull) && called == method;
+}
+
+bool PathWalk::same_operands(int a, int b, const NodeEffect& one, const NodeEffect& other,
+                             const FrameState& state) {
+  std::span<const int> positions = one.compared;
+  if (one.pops >= 2 && same_callee(first_.graph.node(a), one.pops - 2, state))
+    positions = positions.first(positions.size() - 2);
+  for (size_t i = 0; i < positions.size(); ++i) {
+    if (same_value(from_top(state.first_stack, positions[i]),
+                   from_top(state.second_stack, other.compared[i])))
+      continue;
+    fail(a, b, fmt::format("operand {} from the top of the stack differs", positions[i]));
+    return false;
+  }
+  return true;
+}
+
 void PathWalk::match(int a, int b, const FrameState& state) {
   const Node &x = first_.graph.node(a), &y = second_.graph.node(b);
   if (!finds_its_place(x, state.first_stack) || !finds_its_place(y, state.second_stack))
     return fail(a, b, "an exception is raised again at a place that is none");
   if (raises_again(x, y, state)) return match_handlers(a, b, state);
+  if (match_method(a, b, state)) return;
   const PythonVersion version = first_.graph.tree->view.version;
   const NodeEffect one = node_effect(version, x), other = node_effect(version, y);
   Node y_with_number = y;
   if (x.opcode == y.opcode && !one.number_counts) y_with_number.number = x.number;
   if (!same_operation(first_.graph, x, second_.graph, y_with_number)) return fail(a, b, "they differ");
-  for (size_t i = 0; i < one.compared.size(); ++i) {
-    if (!same_value(from_top(state.first_stack, one.compared[i]),
-                    from_top(state.second_stack, other.compared[i])))
-      return fail(a, b, fmt::format("operand {} from the top of the stack differs", one.compared[i]));
-  }
+  if (!same_operands(a, b, one, other, state)) return;
   match_handlers(a, b, state);
   for (const bool jump : {false, true}) {
     const int next = jump ? x.taken : x.next, second_next = jump ? y.taken : y.next;

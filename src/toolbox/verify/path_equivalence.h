@@ -23,6 +23,8 @@
 //   States are kept per pair of nodes and per constants in the live synthetic locals (so that `state == 2` is
 //   decided), and joined: what two ways to the same place do not agree on is forgotten. The walk ends when
 //   nothing is forgotten any more.
+//   A method call of the first (LOAD_METHOD, CALL) may be an attribute and a call of it in the second, which is what the
+//   language says it is; the object of the method is a value that nothing but such a call can use.
 // Refused rather than proved
 //   synthetic locals that may be read unbound, that are parameters or cells, or whose names the first uses; code
 //   that can see its locals by name; loops that do nothing observable.
