@@ -244,6 +244,9 @@ def pass_table() -> list[tuple[str, bool, str]]:
 def fault_tables() -> dict[str, list[tuple[str, ...]]]:
     """The language of the option inject_fault: kinds (name, stage, doc), keys (name, default, doc), words (name, doc)."""
 
+def python_math_table() -> list[tuple[str, str]]:
+    """(name, op) per line of python_math.def"""
+
 def numpy_table() -> list[tuple[str, str, str]]:
     """(name, op, parameters) per line of numpy_names.def; parameters are NumPy's own, comma separated, keywords only after *."""
 

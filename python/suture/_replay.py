@@ -9,11 +9,13 @@ tracebacks show every frame.
 from __future__ import annotations
 
 import ast
+import math
 import sys
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 Frame = tuple[str, int, str]  # file, line, qualified name of the function
+_MATH = SimpleNamespace(**vars(math))  # its own functions, whatever a program has put into the module since
 
 
 def _put_on_line(tree: ast.AST, line: int) -> None:
@@ -90,7 +92,7 @@ class Replay:
     def _compile(self) -> FunctionType:
         definition = next(node for node in ast.parse(self._source).body if isinstance(node, ast.FunctionDef))
         main_file, first_line, name = self._main
-        variables = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)} - {"np"}
+        variables = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)} - {"np", "math"}
         body, line = [], first_line
         for statement in definition.body:
             frames = self._frames[statement.lineno - 1] or [(main_file, line, name)]
@@ -142,7 +144,7 @@ class Replay:
         if file not in self._namespaces:
             own = file == self._main[0] and self._user_globals is not None
             module = self._user_globals if own else _globals_of_file(file)
-            namespace: dict[str, Any] = {"np": SimpleNamespace(**self._numpy)}
+            namespace: dict[str, Any] = {"np": SimpleNamespace(**self._numpy), "math": _MATH}
             if module is not None:
                 namespace["__name__"] = module.get("__name__", "suture_graph")
                 namespace["__warningregistry__"] = module.setdefault("__warningregistry__", {})

@@ -146,6 +146,14 @@ nb::list numpy_table() {
   return table;
 }
 
+nb::list python_math_table() {
+  nb::list table;
+#define SUTURE_PYTHON_MATH(spelled, op, ...) \
+  table.append(nb::make_tuple("math." spelled, std::string(info(OpId::op).name)));
+#include "ops/python_math.def"
+  return table;
+}
+
 nb::list fusion_reason_table() {
   nb::list table;
 #define SUTURE_FUSION_REASON(id, name, sentence, advice) table.append(nb::make_tuple(name, sentence, advice));
@@ -182,6 +190,7 @@ void bind_tables(nb::module_& module) {
   module.def("pass_table", &pass_table);
   module.def("fault_tables", &fault_tables);
   module.def("numpy_table", &numpy_table);
+  module.def("python_math_table", &python_math_table);
   module.def("fusion_reason_table", &fusion_reason_table);
   module.def("perf_hint_table", &perf_hint_table);
   module.def("nearest_name", [](const std::string& wanted, const std::vector<std::string>& known) {

@@ -327,8 +327,7 @@ Outcome convert(CaptureState& state, const CallArguments& args, const char* name
   auto* array = as_array(value);
   if (!array) return ValueRef();
   if (state.type_of(*array).value_class == same) return value;
-  return state.make_break(BreakReason::kScalarConversion,
-                          {fmt::format("`{}({})`", name, state.describe(value))});
+  return state.make_break(BreakReason::kScalarConversion, {state.describe_call(name, value)});
 }
 Outcome float_call(CaptureState& state, const CallArguments& args) {
   // A size as a float stays symbolic: 1.0 * n is exact where float(n) is.
@@ -508,6 +507,7 @@ std::pair<std::string, std::string> identity_of(PyView callable) {
 Outcome call_builtin(CaptureState& state, PyView callable, const CallArguments& args) {
   const auto [module, name] = identity_of(callable);
   if (module == "_operator") return operator_call(state, name, args);
+  if (module == "math") return math_call(state, name, args);
   const std::span<const Row> rows = module == "builtins"    ? std::span<const Row>(kBuiltins)
                                     : module == "functools" ? std::span<const Row>(kFunctools)
                                                             : std::span<const Row>();

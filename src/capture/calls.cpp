@@ -30,18 +30,31 @@ std::string numpy_spelling(PyView callable) {
   return "np" + module.substr(5) + "." + (name.empty() ? "?" : name);
 }
 
+// "math.gcd"; empty when it has no name.
+std::string full_name(PyView callable) {
+  const std::string name = string_attribute(callable, "__qualname__");
+  const std::string module = name.empty() ? "" : string_attribute(callable, "__module__");
+  return module.empty() || module == "builtins" ? name : module + "." + name;
+}
+
 std::string spelled(CaptureState& state, const ValueRef& callable) {
   PyView o = nullptr;
   if (auto* constant = as_constant(callable)) o = constant->object.get();
   if (auto* unknown = as_unknown(callable)) o = unknown->object.get();
-  if (o) {
-    std::string name = string_attribute(o, "__qualname__");
-    if (!name.empty() && (PyCFunction_Check(o) || PyType_Check(o) || is_jit_callable(o))) {
-      const std::string module = string_attribute(o, "__module__");
-      return "`" + (module.empty() || module == "builtins" ? name : module + "." + name) + "`";
-    }
+  if (o && (PyCFunction_Check(o) || PyType_Check(o) || is_jit_callable(o))) {
+    const std::string name = full_name(o);
+    if (!name.empty()) return "`" + name + "`";
   }
   return state.describe(callable);
+}
+
+// What a function of constants cannot be called with during capture.
+Break unknown_argument(CaptureState& state, PyView callable, const ValueRef& value) {
+  if (!as_array(value)) return state.unknown_break(value);
+  const std::string call = state.describe_call(full_name(callable), value);
+  if (!is_python_number(state, value)) return state.make_break(BreakReason::kScalarConversion, {call});
+  return state.make_break(BreakReason::kPythonScalarMath,
+                          {call + " with a Python number that is known only at run time"});
 }
 
 Break unknown_call(CaptureState& state, const ValueRef& callable) {
@@ -258,12 +271,12 @@ Outcome call_on_constants(CaptureState& state, PyView callable, const CallArgume
   PyRef keyword = PyRef::steal(PyDict_New());
   for (size_t i = 0; i < args.positional.size(); ++i) {
     PyRef object = state.force_constant(args.positional[i]);
-    if (!object) return state.unknown_break(args.positional[i]);
+    if (!object) return unknown_argument(state, callable, args.positional[i]);
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), object.release());
   }
   for (const auto& [name, value] : args.keyword) {
     PyRef object = state.force_constant(value);
-    if (!object) return state.unknown_break(value);
+    if (!object) return unknown_argument(state, callable, value);
     PyDict_SetItemString(keyword.get(), name.c_str(), object.get());
   }
   SUTURE_CAPTURE(result, fold(state, [&] {

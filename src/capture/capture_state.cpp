@@ -470,6 +470,12 @@ std::string CaptureState::describe_part(SourceId source, SourceId of) const {
   return "`" + text + "`";
 }
 
+std::string CaptureState::describe_call(std::string_view function, const ValueRef& argument) const {
+  std::string text = describe(argument);
+  std::erase(text, '`');
+  return fmt::format("`{}({})`", function, text);
+}
+
 std::string CaptureState::describe(const ValueRef& value) const {
   if (!value) return "an unbound variable";
   const SourceId stack_value = stack_value_of(value->source);
@@ -528,6 +534,7 @@ Break CaptureState::unknown_break(const ValueRef& value) const {
     return make_break(BreakReason::kUnsupportedDtype, {name, why});
   }
   std::string kind = object ? type_name(as_object(Py_TYPE(object))) : "";
+  if (auto* array = as_array(value)) kind = type_name(array_python_type(type_of(*array)));
   if (kind.empty()) {
     PyView type = value ? plain_python_type(*value) : nullptr;
     kind = type ? type_name(type) : "iterator";

@@ -62,6 +62,7 @@ Outcome call(CaptureState& state, const ValueRef& callable, const CallArguments&
 Outcome inline_call(CaptureState& state, FunctionValue& function, const CallArguments& args);
 // Builtin functions and classes, functools, operator, math: null value when `callable` is not known here.
 Outcome call_builtin(CaptureState& state, PyView callable, const CallArguments& args);
+Outcome math_call(CaptureState& state, std::string_view name, const CallArguments& args);  // math_calls.cpp
 Outcome isinstance_call(CaptureState& state, const CallArguments& args);  // these three: class_calls.cpp
 Outcome issubclass_call(CaptureState& state, const CallArguments& args);
 Outcome type_call(CaptureState& state, const CallArguments& args);

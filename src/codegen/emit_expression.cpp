@@ -3,6 +3,7 @@
 
 #include "codegen/kernel_writer.h"
 #include "loop/conditions.h"
+#include "ops/python_math.h"
 
 namespace suture {
 namespace {
@@ -19,6 +20,14 @@ std::string substitute(std::string_view form, const std::vector<std::string>& op
     }
   }
   return text;
+}
+
+// opaque: the optimizer folds calls of the C library with the C library of another machine.
+std::string c_library_call(const PythonMath& function, const std::vector<std::string>& operands) {
+  std::string arguments;
+  for (const std::string& operand : operands)
+    arguments += fmt::format("{}opaque({})", arguments.empty() ? "" : ", ", operand);
+  return fmt::format("::{}({})", function.c_function, arguments);
 }
 
 std::string file_name(const std::string& path) {
@@ -96,9 +105,10 @@ std::string KernelWriter::operation(const Expr& expr) {
   for (size_t i = 0; i < expr.operands.size(); ++i) operands.push_back(operand(expr, i));
   const OpInfo& op = info(expr.op);
   // Python calls the C library, whose last bit differs from that of x * x or of the vector math.
-  const bool python_power =
-      expr.op == OpId::kPower && expr.node != kNoNode && is_weak(graph_.node(expr.node).type.value_class);
-  std::string text = substitute(python_power ? "::pow(opaque($0), opaque($1))" : op.cpp, operands);
+  const bool python = expr.node != kNoNode && is_weak(graph_.node(expr.node).type.value_class);
+  const PythonMath* function = python ? python_math(expr.op) : nullptr;
+  const bool library = function && !function->c_function.empty();
+  std::string text = library ? c_library_call(*function, operands) : substitute(op.cpp, operands);
   const DType dtype = expr.operands.empty() ? expr.dtype : nest_.exprs[expr.operands[0]].dtype;
   const bool checked = expr.checked && op.form == ScalarForm::Checked;
   if (checked) text.insert(text.find('('), "_checked");

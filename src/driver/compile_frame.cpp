@@ -31,6 +31,7 @@
 #include "driver/capture_watch.h"
 #include "driver/compiler.h"
 #include "driver/failed_compile.h"
+#include "driver/fault_frame.h"
 #include "driver/recompile_advice.h"
 #include "driver/record_run.h"
 #include "driver/report_guards.h"
@@ -137,6 +138,7 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
                                         Phases& phases) {
   auto entry = std::make_unique<CacheEntry>();
   entry->number = entry_number;
+  SUTURE_TRY_VOID(inject_frame_fault(capture, ctx));
 
   if (has_graph(capture)) {
     report_graph(ctx, capture.graph);

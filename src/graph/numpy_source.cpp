@@ -103,6 +103,7 @@ class SourceWriter {
   const Node* stored_operation(const Node& store) const;
   void statement(const Node& node);
   void line(std::string text, const UserSpan& where, NodeId node);
+  std::string imports() const;
   std::string signature(const NumpySource& source);
   void read_sizes(NumpySource& source);
 
@@ -373,6 +374,13 @@ std::string SourceWriter::signature(const NumpySource& source) {
   return fmt::format("def forward({}):\n", fmt::join(parameters, ", "));
 }
 
+std::string SourceWriter::imports() const {
+  const bool math = std::ranges::any_of(graph_.nodes, [](const Node& node) {
+    return node.target.starts_with("math.") && node.attrs.value_class;
+  });
+  return math ? "import math\n\nimport numpy as np\n" : "import numpy as np\n";
+}
+
 NumpySource SourceWriter::write() {
   for (const Node& node : graph_.nodes) {
     if (node.op != OpId::kStore) continue;
@@ -386,8 +394,9 @@ NumpySource SourceWriter::write() {
   read_sizes(sizes_read);
   NumpySource out;
   out.symbol_parameters = sizes_read.symbol_parameters;
-  out.text = "import numpy as np\n\n\n" + signature(sizes_read) + sizes_read.text + body_.text;
-  out.lines.assign(4, UserSpan{});
+  const std::string head = imports() + "\n\n" + signature(sizes_read);
+  out.text = head + sizes_read.text + body_.text;
+  out.lines.assign(static_cast<size_t>(std::ranges::count(head, '\n')), UserSpan{});
   out.lines.insert(out.lines.end(), sizes_read.lines.begin(), sizes_read.lines.end());
   out.lines.insert(out.lines.end(), body_.lines.begin(), body_.lines.end());
   out.nodes.assign(out.lines.size() - body_.nodes.size(), kNoNode);

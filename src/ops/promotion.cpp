@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/python_math.h"
+
 namespace suture {
 
 namespace {
@@ -250,6 +252,12 @@ Result<OpTypes> resolve_python_types(OpId op, std::span<const OperandType> opera
     case OpId::kEqual:
     case OpId::kNotEqual:
       return OpTypes{any_float ? DType::kFloat64 : DType::kInt64, DType::kBool, ValueClass::kPyBool};
+    case OpId::kFloor:
+    case OpId::kCeil:
+    case OpId::kTrunc: return OpTypes{DType::kFloat64, DType::kInt64, ValueClass::kPyInt};
+    case OpId::kIsNan:
+    case OpId::kIsInf:
+    case OpId::kIsFinite: return OpTypes{DType::kFloat64, DType::kBool, ValueClass::kPyBool};
     case OpId::kBitAnd:
     case OpId::kBitOr:
     case OpId::kBitXor:
@@ -258,7 +266,9 @@ Result<OpTypes> resolve_python_types(OpId op, std::span<const OperandType> opera
     case OpId::kInvert:
       if (any_float || all_bool) return refuse(op, "of this Python number is not compiled");
       return ints;
-    default: return refuse(op, "of Python numbers is not compiled");
+    default:
+      if (python_math(op)) return floats;
+      return refuse(op, "of Python numbers is not compiled");
   }
 }
 

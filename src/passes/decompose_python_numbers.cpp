@@ -1,10 +1,12 @@
-// Division and powers of Python floats that are known only when the kernel runs.
+// Division, powers and functions of `math` on Python floats that are known only when the kernel runs.
 //
-// Python raises where IEEE arithmetic goes on: ZeroDivisionError for x / 0.0, OverflowError for 1e300 ** 2.
+// Python raises where IEEE arithmetic goes on: ZeroDivisionError for x / 0.0, OverflowError for 1e300 ** 2, ValueError
+// for math.log(0.0).
 // NumPy's error state does not apply to Python numbers, so floating-point flags, which it may ignore, are not
 // enough. A condition is therefore turned into an integer division by zero between scalars, `1 //
 // int(condition does not hold)`, which kernels report always; the graph is then run again in Python, which
 // raises its own exception. The check has no users on purpose.
+#include "ops/python_math.h"
 #include "passes/decompositions.h"
 #include "passes/scalar_values.h"
 
@@ -39,32 +41,61 @@ Result<NodeId> checked_division(Rewriter& rewriter, const Node& node) {
   return kNoNode;
 }
 
-// Out of range, division by zero or complex: a result of finite operands that is not finite.
-Result<NodeId> checked_power(Rewriter& rewriter, const Node& node) {
-  const NodeId base = rewriter.mapped(node.operands[0]);
-  const NodeId exponent = rewriter.mapped(node.operands[1]);
-  SUTURE_TRY(result, rewriter.add(OpId::kPower, {base, exponent}));
+// What an operand must be for a result that is not finite to be Python's answer.
+enum class Excuse : uint8_t { kNotFinite, kNan };
+
+Result<NodeId> excused(Rewriter& rewriter, NodeId operand, Excuse excuse) {
+  if (excuse == Excuse::kNan) return rewriter.add(OpId::kIsNan, {operand});
+  SUTURE_TRY(finite, rewriter.add(OpId::kIsFinite, {operand}));
+  return rewriter.add(OpId::kLogicalNot, {finite});
+}
+
+// Out of range, division by zero or complex: a result that is not finite although no operand excuses it. Some
+// infinite results of infinite operands are Python's, too; there the call only runs again for nothing.
+Result<NodeId> checked_result(Rewriter& rewriter, const Node& node, Excuse excuse) {
+  const std::vector<NodeId> operands = rewriter.mapped_operands(node);
+  SUTURE_TRY(result, rewriter.add(node.op, operands, node.attrs));
   rewriter.as_numpy_calls();
-  NodeId fine = kNoNode;
-  for (NodeId value : {result, base, exponent}) {
-    if (constant_of(rewriter.node(value)) || rewriter.node(value).op == OpId::kSymbolValue) continue;
-    SUTURE_TRY(finite, rewriter.add(OpId::kIsFinite, {value}));
-    SUTURE_TRY(acceptable,
-               value == result ? Result<NodeId>(finite) : rewriter.add(OpId::kLogicalNot, {finite}));
-    SUTURE_TRY(either, fine == kNoNode ? Result<NodeId>(acceptable)
-                                       : rewriter.add(OpId::kLogicalOr, {fine, acceptable}));
+  SUTURE_TRY(finite, rewriter.add(OpId::kIsFinite, {result}));
+  NodeId fine = finite;
+  for (NodeId operand : operands) {
+    if (constant_of(rewriter.node(operand)) || rewriter.node(operand).op == OpId::kSymbolValue) continue;
+    SUTURE_TRY(acceptable, excused(rewriter, operand, excuse));
+    SUTURE_TRY(either, rewriter.add(OpId::kLogicalOr, {fine, acceptable}));
     fine = either;
   }
   SUTURE_TRY_VOID(require(rewriter, fine));
   return result;
 }
 
+// floor, ceil, trunc: an int, which the kernel has when it fits 64 bits. NaN and infinity, which raise, do not.
+Result<NodeId> rounded_to_int(Rewriter& rewriter, const Node& node) {
+  rewriter.as_numpy_calls();
+  SUTURE_TRY(whole, rewriter.add(node.op, {rewriter.mapped(node.operands[0])}));
+  SUTURE_TRY(magnitude, rewriter.add(OpId::kAbsolute, {whole}));
+  SUTURE_TRY(fits, rewriter.add(OpId::kLess, {magnitude, number(rewriter, 0x1p63)}));
+  SUTURE_TRY_VOID(require(rewriter, fits));
+  Attrs attrs;
+  attrs.dtype = DType::kInt64;
+  attrs.value_class = ValueClass::kPyInt;
+  return rewriter.add(OpId::kCast, {whole}, std::move(attrs));
+}
+
+// A function of `math`, for it was not written as an operator.
+Result<NodeId> checked_math(Rewriter& rewriter, const Node& node, const PythonMath& function) {
+  if (function.result == ValueClass::kPyInt) return rounded_to_int(rewriter, node);
+  if (function.raises == PythonMath::Raises::Never) return kNoNode;
+  return checked_result(rewriter, node, Excuse::kNan);
+}
+
 }  // namespace
 
 Result<NodeId> decompose_python_operator(Rewriter& rewriter, const Node& node) {
+  const PythonMath* function = spelling_of(node) == Spelling::kFunction ? python_math(node.op) : nullptr;
+  if (function) return checked_math(rewriter, node, *function);
   if (node.op == OpId::kDivide) return checked_division(rewriter, node);
   if (node.op == OpId::kPower && node.type.value_class == ValueClass::kPyFloat)
-    return checked_power(rewriter, node);
+    return checked_result(rewriter, node, Excuse::kNotFinite);
   return kNoNode;
 }
 

@@ -16,8 +16,8 @@ Result<NodeId> decompose_float_power(Rewriter& rewriter, const Node& node);
 // kNoNode when this power has no special loop and stays a power.
 Result<NodeId> decompose_power(Rewriter& rewriter, const Node& node);
 
-// For / and ** between Python numbers: adds what makes the kernel report where Python would raise. kNoNode
-// when it cannot.
+// For /, ** and functions of `math` on Python numbers: adds what makes the kernel report where Python would raise.
+// kNoNode when it cannot raise.
 Result<NodeId> decompose_python_operator(Rewriter& rewriter, const Node& node);
 
 }  // namespace suture

@@ -7,7 +7,8 @@
     sizes          1, 2, 3, ..., then half way between what fails and what does not
     dtypes, layouts, values
     ops again      when something else became simpler and the ops may, too
-    check          the result once more, in processes of their own
+    check          the result once more, in processes of their own; the search begins again with a process per candidate if it
+                   needs what earlier candidates left behind in a process that they shared
 
 Every stage asks the engine (src/toolbox/reduce) for candidates and the oracle for verdicts. A case that was judged before is not
 judged again: verdicts are kept by Case.key. The result never depends on the number of workers. Stopped at any time (Ctrl-C, a
@@ -108,6 +109,7 @@ class Result:
     graph_calls  those of them whose candidate had fewer ops or results than the smallest case so far; the others ask for simpler
                inputs, sizes, dtypes, layouts, values, options, calls
     runs       of cases, all in all: also the first ones and the last check, which lead to nothing smaller
+    children   processes that ran them
     complete   False: interrupted, or the budget was used up; `stopped` says why
     """
 
@@ -120,6 +122,7 @@ class Result:
     calls: int = 0
     graph_calls: int = 0
     runs: int = 0
+    children: int = 0
     seconds: float = 0.0
     complete: bool = True
     stopped: str = ""
@@ -187,7 +190,10 @@ def minimise(
         search.start(judge, Path(checkpoint) if checkpoint else None, max_bytes)
         try:
             search.run()
-            search.check()
+            if not search.check():
+                search.begin_again()
+                search.run()
+                search.check()
         except (KeyboardInterrupt, _Stop) as stop:
             judge.close(kill=True)
             search.result.complete = False
@@ -220,8 +226,10 @@ class _Search:
             case = _sampled(case, oracle, max_bytes)
         oracle.case = case
         self._limits = oracle.limits
-        signature = oracle.reproduce()
-        self.result = Result(settled(case), self._given, signature, rate=oracle.rate)
+        first = settled(case)
+        self._values = RecordedValues(first)
+        signature = oracle.reproduce(meanwhile=self._values.prepare)
+        self.result = Result(first, self._given, signature, rate=oracle.rate)
         self._taken = [self.result.case]  # from the first to the smallest
         if checkpoint:
             self._checkpoint = _Checkpoint(checkpoint, f"{case.key} {signature}")
@@ -232,7 +240,7 @@ class _Search:
     def run(self) -> None:
         case = self.result.case
         evidence = suspects.of(case, self._oracle.failure, self._first_wrong())
-        self._stage(Operations(case, RecordedValues(case), evidence))
+        self._stage(Operations(case, self._values, evidence))
         # Fewer calls make a failure that comes and goes come less often.
         self._stage(simplify.options(self.result.case, calls=self._oracle.repeats == 1))
         for _ in range(_ROUNDS):
@@ -372,24 +380,38 @@ class _Search:
     # --- the end ---
 
     def finish(self) -> None:
-        self.result.runs = self._oracle.runs
+        self.result.runs, self.result.children = self._oracle.runs, self._oracle.children
         self.result.seconds = self._seconds()
 
-    def check(self) -> None:
+    def begin_again(self) -> None:
+        """With the case as it was given, and a child per candidate."""
+        self._oracle.reuses = False
+        what = "the smallest case in a process of its own; the search begins again with a process per candidate"
+        del self._taken[1:]
+        self.result.case = self._taken[0]
+        self.result.steps.append(Step("check", what, Verdict.PASS, False, self.result.case.op_count))
+        self._known.clear()
+        self._free = frozenset()
+        self._counted.clear()
+
+    def check(self) -> bool:
         """The result once more: with the limits that were asked for, in a child that has run nothing else. What fails no more was
-        luck, and the smallest case before it that does fail is the result."""
+        luck, and the smallest case before it that does fail is the result. False: candidates have shared children, and that may
+        be why it failed."""
         self._oracle.limits = self._limits
         taken = list(reversed(self._taken))
         for lucky, case in enumerate(taken):
             for _ in range(_CHECKS):
-                judgement = self._oracle.judge([case])[0]
+                judgement = self._oracle.judge([case], alone=True)[0]
                 if judgement.verdict is not Verdict.SAME:
                     continue
                 self.result.case, self.result.outcome = case, judgement.outcome
                 if lucky:
                     self.result.complete = False
                     self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
-                return
+                return True
+            if self._oracle.reuses:
+                return False
         raise MinifyError(
             f"the failure was lost: no case of this search fails any more; it failed in {self.result.rate:.0%} of the runs at the "
             "beginning. More calls per run (calls=) make it fail more often"

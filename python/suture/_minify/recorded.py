@@ -8,6 +8,7 @@ again for what is not there.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -49,6 +50,12 @@ class RecordedValues:
     def _size(self, name: str) -> int:
         row = self._rows[name]
         return math.prod(int(extent) for extent in row["shape"]) * np.dtype(row["dtype"]).itemsize
+
+    def prepare(self) -> None:
+        """Records what will be asked for, when that is everything and NumPy does not raise; inputs() finds out otherwise."""
+        if self._everything and not self._values:
+            with contextlib.suppress(Exception):
+                self._record(None)
 
     def inputs(self, keys: Iterable[Key]) -> list[Input]:
         """One input per key. KeyError for a node that has no such value."""

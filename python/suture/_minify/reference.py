@@ -155,8 +155,10 @@ class Program:
         needed = self._needed_by(names)
         part, taken = self.graph.subgraph([op.name for op in self.ops if op.name in needed], list(names))
         given = dict(zip(self.placeholders, inputs, strict=False))
+        scope: dict[str, Any] = {}
+        exec(compile(part.code, "<reference>", "exec"), scope)
         with np.errstate(all="ignore"):
-            results = part.forward()(*(given[name] for name, _ in taken))
+            results = scope["forward"](*(given[name] for name, _ in taken))
         return [value for _, value in zip(names, results, strict=False)]
 
     def _needed_by(self, names: Sequence[str]) -> set[str]:

@@ -42,6 +42,7 @@ Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
   Flow flow;
   SUTURE_TRY(lifted, lift(*scope.code));
   flow.lifted = std::move(lifted);
+  mark_except_star(flow.lifted);
   merge_exit_copies(flow.lifted);
   SUTURE_TRY(regions, find_regions(flow.lifted));
   flow.regions = std::move(regions);
@@ -96,37 +97,42 @@ Expression* text_constant(Builder& builder, const std::string& text) {
   return builder.tree.make<syntax::Constant>(suture::Constant::str(text));
 }
 
-// What the compiler puts at the end of a class body, on every way there.
-void strip_class_end(Builder& builder, Statements& body) {
-  static const std::set<std::string> kLast = {"__static_attributes__", "__classcell__", "__classdictcell__"};
+// What the compiler puts at the end of a class body, on every way there: since 3.13 the names of attributes, then cells, then a
+// return. A body may assign the same names itself, so only the last assignment goes.
+void strip_class_end(Builder& builder, int minor, Statements& body) {
   while (!body.empty() && as<Return>(body.back())) body.pop_back();
-  while (!body.empty() && assigned_name(body.back()) && kLast.contains(assigned_name(body.back())->id))
-    body.pop_back();
   if (body.empty()) return;
+  bool found = false;
+  for (const char* own : {"__classcell__", "__classdictcell__", "__static_attributes__"}) {
+    const Name* last = minor >= 13 && !body.empty() ? assigned_name(body.back()) : nullptr;
+    if (!last || last->id != own) continue;
+    body.pop_back();
+    found = true;
+  }
+  if (found || body.empty()) return;
   if (Match* match = as<Match>(body.back())) {
     for (MatchCase& it : match->cases) {
-      strip_class_end(builder, it.body);
+      strip_class_end(builder, minor, it.body);
       if (it.body.empty()) it.body.push_back(builder.tree.make<Pass>());
     }
   }
   If* branch = as<If>(body.back());
   if (!branch) return;
-  strip_class_end(builder, branch->body);
-  strip_class_end(builder, branch->orelse);
+  strip_class_end(builder, minor, branch->body);
+  strip_class_end(builder, minor, branch->orelse);
   if (branch->body.empty()) branch->body.push_back(builder.tree.make<Pass>());
 }
 
 // What the compiler puts around the statements of a class body.
-void strip_class_body(Builder& builder, Statements& body) {
-  static const std::set<std::string> kFirst = {"__module__", "__qualname__", "__firstlineno__",
-                                               "__type_params__"};
+void strip_class_body(Builder& builder, int minor, Statements& body) {
   size_t first = 0;
-  for (; first < body.size(); ++first) {
-    const Name* name = assigned_name(body[first]);
-    if (!name || !kFirst.contains(name->id)) break;
-  }
+  // In this order, each once: the body may assign them again.
+  for (const char* own : {"__module__", "__qualname__", "__firstlineno__", "__type_params__"})
+    if (const Name* name = first < body.size() ? assigned_name(body[first]) : nullptr;
+        name && name->id == own)
+      ++first;
   body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(first));
-  strip_class_end(builder, body);
+  strip_class_end(builder, minor, body);
 }
 
 // `__doc__ = 'text'` in front: the docstring of a module or class.
@@ -160,7 +166,7 @@ Result<Statements> body_statements(Builder& builder, const Scope& scope) {
   simplify_flow(builder, flow.code);
   SUTURE_TRY(body, structure_statements(builder, flow.code, flow.lifted, flow.regions));
   if (scope.kind == CodeKind::kClass)
-    strip_class_body(builder, body);
+    strip_class_body(builder, scope.view().version.minor, body);
   else if (scope.kind != CodeKind::kLambda)
     strip_last_return(body);
   keep_generator(builder, scope, flow.lifted, body);

@@ -44,6 +44,7 @@ class Evaluator {
   void add_unused_free_variables();
   bool enter_block(int block);  // merges the stacks; false: nothing leads here
   void run_instructions(const Block& block);
+  void note_place(const Block& block);
   void begin_node(int node, int block);
   void run_entry_block(int block);
   int split_node(const LiftedInstruction& at, int region);

@@ -124,11 +124,13 @@ bool Evaluator::assign_special(Value* value, Expression* target) {
     case ValueKind::kEntered: graph_.withs[value->place].optional_vars = target; return true;
     case ValueKind::kException: {
       const Name* name = as<Name>(target);
-      if (!name || stack_.empty() || stack_.back()->kind != ValueKind::kPrevious) {
+      const bool star = regions_.at(value->place).kind == RegionKind::kExceptStar;
+      if (!name || stack_.empty() || (!star && stack_.back()->kind != ValueKind::kPrevious)) {
         fail("an exception that is stored elsewhere than in a name");
         return true;
       }
       graph_.at(node_).clause_name = name->id;
+      if (star) return true;  // mark_except_star() has cut out what clears it
       Value* previous = make_value(ValueKind::kPrevious);
       previous->place = stack_.back()->place;
       previous->name = name->id;
