@@ -62,6 +62,44 @@ def main(
         return INTERRUPTED
 
 
+def program(
+    file: str,
+    *,
+    goal: str,
+    function: str = "",
+    arguments: Sequence[str] = (),
+    default: str = "run",
+    argv: Sequence[str] | None = None,
+    **_: Any,
+) -> None:
+    """Does what the command line names with a file that holds a program (suture._minify.program_file), and ends the process with
+    the exit code of the mode. Where a tool runs the file as a program this returns at once, and the program runs."""
+    from suture.cli import _program
+
+    if _program.is_running:
+        return
+    asked = _parser(file, default).parse_args(argv)
+    try:
+        code = run_program_mode(asked.mode, Path(file), settings_of(asked))
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    raise SystemExit(code)
+
+
+def run_program_mode(mode: str, path: Path, settings: Settings) -> int:
+    """One of MODES for the program in the file at `path`."""
+    from suture._minify import modes, program_modes
+    from suture._minify.repro_file import NotARepro
+
+    def say(text: str) -> None:
+        print(text, flush=True)
+
+    try:
+        return program_modes.run_mode(mode, path, settings, say)
+    except (NotARepro, OSError) as error:
+        return modes.cannot_run(str(error), say)
+
+
 def _parser(file: str, default: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=Path(file).name,

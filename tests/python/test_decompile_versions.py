@@ -44,7 +44,18 @@ RETURNS = {
     "behind with": "with a as b:\n    c = f(b)\n    d = g(c)\nreturn c, d",
     "break out of with": "while True:\n    f()\n    with a:\n        g()\n        break\n    h()\ni()",
 }
-BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS}
+UNREACHED = {
+    "cells": "def g():\n    return h\nf(d)\nif 0:\n    def h():\n        return a, h\n    k = lambda: self.l(k)\nreturn 3",
+    "constants before others": "if x:\n    return 1\nif 0:\n    def g(s):\n        return self\n    def h():\n        g(h)\nreturn 4",
+    "variables": "v: int\nprint(v)\nif 0:\n    w = 1\ndel w",
+    "returns": "try:\n    return f(a)\nfinally:\n    raise b",
+    "free variables": "def g():\n    try:\n        f()\n        return x\n    finally:\n        while True:\n            h()\nreturn g",
+    "walrus": "global g1\ndef h():\n    nonlocal x\n    global g1\n    [x := i for i in y], {g1 := i for i in y}\n    return x, g1\nreturn [a := i for i in y]",
+    "generator": "return a\nyield",
+}
+ASYNC_UNREACHED = {"generator": "try:\n    await f()\nexcept A:\n    await g()\nreturn\nyield"}
+BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS, **UNREACHED}
+ASYNC_BODIES = {**ASYNC_EXCEPTION_GROUPS, **ASYNC_UNREACHED}
 
 
 def assert_comes_back(version: tuple[int, int], source: str) -> None:
@@ -65,7 +76,7 @@ def test_statement(statement: str, version: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("statement", ASYNC_EXCEPTION_GROUPS)
+@pytest.mark.parametrize("statement", ASYNC_BODIES)
 def test_asynchronous_statement(statement: str, version: tuple[int, int]) -> None:
-    body = textwrap.indent(ASYNC_EXCEPTION_GROUPS[statement], "    ")
+    body = textwrap.indent(ASYNC_BODIES[statement], "    ")
     assert_comes_back(version, f"async def f(a, b, c):\n{body}\n")

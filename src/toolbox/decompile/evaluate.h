@@ -110,6 +110,7 @@ class Evaluator {
   void add_element(const LiftedInstruction& it);
   void format(syntax::Expression* value, int conversion, syntax::Expression* spec);
   void call(int count, const suture::Constant* names);
+  void declare(const AssignedOutside& assigned);
   void call_value(Value* callee, std::vector<Value*> args, std::vector<syntax::Keyword> keywords);
   void call_ex(bool has_keywords);
   void build_class(const std::vector<Value*>& args, std::vector<syntax::Keyword> keywords);

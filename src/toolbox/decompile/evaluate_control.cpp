@@ -69,7 +69,12 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
       finish(End::kRaise, -1);
       return true;
     }
-    case Op::Stop: finish(End::kStop, -1); return true;
+    case Op::Stop:
+      // A `return` whose value is computed before a finally body that never ends.
+      if (stack_.size() > base() && stack_.back()->kind == ValueKind::kExpression)
+        emit(make<syntax::Return>(operand()));
+      finish(End::kStop, -1);
+      return true;
     case Op::MatchCase: match_case(cases_[static_cast<size_t>(it.arg)]); return true;
     default: return false;
   }

@@ -31,6 +31,11 @@ bool Evaluator::merge_stacks(int block) {
       return false;
     }
   }
+  const std::vector<int>& instructions = blocks_.at(block).instructions;
+  if (node.in.size() > 1 && !instructions.empty() && code_.at(instructions.front()).op == Op::Stop) {
+    run_separately(block);
+    return false;
+  }
   stack_ = stack_of(graph_, node.in.front());
   std::vector<size_t> different;
   for (const auto& edge : node.in) {

@@ -77,8 +77,12 @@ Result<syntax::Statement*> make_function(Builder& builder, const Scope& around, 
 Result<syntax::Statement*> make_class(Builder& builder, const Scope& around, const ClassParts& parts,
                                       syntax::Expressions decorators);
 Result<syntax::Expression*> make_lambda(Builder& builder, const Scope& around, const FunctionParts& parts);
+// Variables of the code around that a comprehension assigns to: `[x := i for i in y]`.
+struct AssignedOutside {
+  std::set<std::string> globals, nonlocals;
+};
 // `first_iterable` takes the place of the argument that holds it.
 Result<syntax::Expression*> make_comprehension(Builder& builder, const Scope& around, const CodeTree& code,
-                                               syntax::Expression* first_iterable);
+                                               syntax::Expression* first_iterable, AssignedOutside& assigned);
 
 }  // namespace suture::toolbox
