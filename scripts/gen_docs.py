@@ -300,7 +300,7 @@ def faults(_core) -> str:
 def inject_fault(core) -> str:
     tables = core.fault_tables()
     return (
-        "# Faults in the native pipeline\n\nThe option `inject_fault` makes the native backend do one thing wrong on purpose, so that the tools that find such"
+        "# Faults in the compiler\n\nThe option `inject_fault` makes Suture do one thing wrong on purpose, so that the tools that find such"
         ' defects have a known one to find:\n\n```python\nsuture.compile(f, options={"inject_fault": "stage=codegen,kind=wrong_operator,op=maximum"})'
         "\n```\n\nor `SUTURE_INJECT_FAULT=...`. **Results are wrong, and kernels may crash or hang.** Every act is the event `fault_injected`: a warning"
         ' of the log without any setting, a line of `suture.explain`, an item of `status()["injected_faults"]`; `suture doctor` calls the option a problem.'

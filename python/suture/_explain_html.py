@@ -103,7 +103,7 @@ def to_html(data: dict[str, Any]) -> str:
     skipped = [[s["function"], _place(s), s["reason"], s["explanation"]] for s in data["skipped"]]
     limits = [[item["function"], item["limit"], "; ".join(item["grouped"])] for item in data["recompile_limits"]]
     errors = [[e["function"], e["step"], e["message"], e["artifact"]] for e in data["internal_errors"]]
-    faults = [[f["kind"], f["stage"], f["op"], _place(f), f["what"]] for f in data["injected_faults"]]
+    faults = [[f["kind"], f["stage"], f["at"], _place(f), f["what"]] for f in data["injected_faults"]]
     guards = [[g["check"], g["function"], g["place"], *_counts(g)] for g in data["guards"]]
     recompiles = [[r["function"], "; ".join(r["failures"]), f"{r['ms']:.1f}"] for r in data["recompiles"]]
     kernels = [[k["name"], ", ".join(k["ops"]), k["path"]] for k in data["kernels"]]

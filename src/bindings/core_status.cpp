@@ -151,7 +151,7 @@ void add_family(const FrameRecord& record, FamilyTotals& totals) {
     if (event.id == EventId::kGraphCaptured) newest = std::max(newest, event.compile.compile);
     if (event.id == EventId::kGraphBreak) totals.breaks.insert(break_identity(event));
     if (event.id == EventId::kFaultInjected)
-      totals.faults.append(text(string_field(event, "kind") + " on op '" + string_field(event, "op") + "' (" +
+      totals.faults.append(text(string_field(event, "kind") + " on " + string_field(event, "at") + " (" +
                                 string_field(event, "option") + ")"));
   }
   if (newest >= 0) totals.graphs.emplace(record.id, newest);

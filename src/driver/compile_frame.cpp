@@ -31,6 +31,7 @@
 #include "driver/capture_watch.h"
 #include "driver/compiler.h"
 #include "driver/failed_compile.h"
+#include "driver/fault_frame.h"
 #include "driver/recompile_advice.h"
 #include "driver/record_run.h"
 #include "driver/report_guards.h"
@@ -137,6 +138,7 @@ Result<CompileOutcome> compile_captured(Capture& capture, const FrameInput& inpu
                                         Phases& phases) {
   auto entry = std::make_unique<CacheEntry>();
   entry->number = entry_number;
+  SUTURE_TRY_VOID(inject_frame_fault(capture, ctx));
 
   if (has_graph(capture)) {
     report_graph(ctx, capture.graph);
@@ -236,6 +238,8 @@ Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, 
   for (const auto& [name, value] : frame.options.overrides) SUTURE_TRY_VOID(options.set(name, value));
   // For this function only; the process-wide switch is tested at every call, so that it can be taken back.
   if (options.flag("disable")) return skip("disabled by options of this function");
+  if (const int64_t limit = options.number("frame_limit"); limit >= 0 && frame.id >= limit)
+    return skip(fmt::format("frame {} is beyond frame_limit={}", frame.id, limit));
   CompileContext ctx{compiler.trace, options, frame.options, {frame.id, frame.compiles++, 0}};
 
   if (!can_be_rewritten(running_python_version())) {

@@ -17,8 +17,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 6> kStages = {"passes",    "schedule", "codegen",
-                                                     "toolchain", "kernel",   "runtime"};
+constexpr std::array<std::string_view, 8> kStages = {"guards",  "resume",    "passes", "schedule",
+                                                     "codegen", "toolchain", "kernel", "runtime"};
 
 constexpr FaultKindInfo kKinds[] = {
 #define SUTURE_FAULT(id, name, stage, doc) {FaultKind::id, name, FaultStage::stage, doc},
@@ -31,19 +31,24 @@ constexpr FaultKey kKeys[] = {
     {"op", "*", "the op at which it happens, by its name in lowered graphs or in NumPy; `*`: any"},
     {"with", "",
      "only where this op is too: in the same kernel, or in the same graph before there are kernels"},
+    {"guard", "constant",
+     "stage guards: the kind that is left out, as in guards.md; not type, array or not_plain, nor one that "
+     "binds a symbol"},
     {"pass", "", "stage passes: behind which pass, `name` or `name:occurrence`; the default is the last one"},
     {"when", "", "conditions joined by `&`"},
     {"error", "0.001", "how wrong a value is"},
 };
 
 constexpr FaultWord kWords[] = {
-    {"nodes", "nodes of the lowered graph, inputs and constants not counted"},
+    {"nodes",
+     "nodes of the lowered graph, of stages guards and resume of the captured one; inputs and constants not "
+     "counted"},
     {"symbols", "symbolic sizes and ints of the graph"},
     {"nth", "the how manieth place it is where the fault could act, from 1"},
-    {"rank", "axes of the op's result"},
-    {"dtype", "dtype of the op's result, by NumPy's name"},
-    {"call", "runs of the kernel, with this one", true},
-    {"result", "the op's value; `nan` is equal to itself", true},
+    {"rank", "axes of the op's result", FaultWord::Of::kOp},
+    {"dtype", "dtype of the op's result, by NumPy's name", FaultWord::Of::kOp},
+    {"call", "runs of the kernel, with this one", FaultWord::Of::kRunningKernel},
+    {"result", "the op's value; `nan` is equal to itself", FaultWord::Of::kRunningKernel},
 };
 
 constexpr std::array<std::string_view, 6> kComparisons = {"==", "!=", "<=", ">=", "<", ">"};
@@ -136,6 +141,19 @@ Status read_pass(FaultText& fault, const std::string& text) {
   return ok_status();
 }
 
+constexpr std::string_view kGuardNames[] = {
+#define SUTURE_GUARD(id, name, ...) name,
+#include "guard/guards.def"
+};
+
+Status read_guard(FaultText& fault, const std::string& text) {
+  const auto found = std::ranges::find(kGuardNames, text);
+  if (found == std::end(kGuardNames))
+    return no_such("kind of guard", text, Names(std::begin(kGuardNames), std::end(kGuardNames)));
+  fault.guard = static_cast<GuardKind>(found - std::begin(kGuardNames));
+  return ok_status();
+}
+
 // The kind, from `kind`, from `stage`, or from both.
 Result<FaultKind> chosen_kind(const std::string& stage, const std::string& kind) {
   if (!stage.empty() && std::ranges::find(kStages, stage) == kStages.end())
@@ -152,15 +170,34 @@ Result<FaultKind> chosen_kind(const std::string& stage, const std::string& kind)
   return found->id;
 }
 
-Status check(const FaultText& fault) {
+Status check_words(const FaultText& fault) {
   const FaultStage stage = info(fault.kind).stage;
-  for (const FaultCondition& condition : fault.when)
-    if (find_in(kWords, condition.word)->in_kernel && stage != FaultStage::kKernel)
-      return refused(fmt::format("'{}' is known in kernels, and {} happens in stage {}", condition.str(),
+  for (const FaultCondition& condition : fault.when) {
+    const FaultWord::Of of = find_in(kWords, condition.word)->of;
+    std::string_view where;
+    if (of == FaultWord::Of::kRunningKernel && stage != FaultStage::kKernel) where = "in kernels";
+    if (of == FaultWord::Of::kOp && is_of_frames(stage)) where = "of ops";
+    if (!where.empty())
+      return refused(fmt::format("'{}' is known {}, and {} happens in stage {}", condition.str(), where,
                                  info(fault.kind).name, name(stage)));
-  if (!fault.pass.empty() && stage != FaultStage::kPasses)
-    return refused(fmt::format("{} happens in stage {}, so pass={} has no meaning", info(fault.kind).name,
-                               name(stage), fault.pass));
+  }
+  return ok_status();
+}
+
+// Keys that mean nothing in the stage of the fault. `given` as in read().
+Status check_keys(const FaultText& fault, const std::vector<std::string>& given) {
+  const FaultStage stage = info(fault.kind).stage;
+  const auto means_nothing = [&](std::string_view key) {
+    if (key == "pass") return stage != FaultStage::kPasses;
+    if (key == "guard") return stage != FaultStage::kGuards;
+    return (key == "op" || key == "with") && is_of_frames(stage);
+  };
+  for (const FaultKey& key : kKeys) {
+    const std::string& text = given[static_cast<size_t>(&key - std::begin(kKeys))];
+    if (!text.empty() && means_nothing(key.name))
+      return refused(fmt::format("{} happens in stage {}, so {}={} has no meaning", info(fault.kind).name,
+                                 name(stage), key.name, text));
+  }
   return ok_status();
 }
 
@@ -188,13 +225,15 @@ Result<FaultText> read(std::string_view text) {
   SUTURE_TRY(with, op_named(value("with")));
   fault.with = with;
   SUTURE_TRY_VOID(read_pass(fault, value("pass")));
+  SUTURE_TRY_VOID(read_guard(fault, value("guard")));
   for (const std::string& part : split(value("when"), '&')) {
     SUTURE_TRY(made, condition(part));
     fault.when.push_back(std::move(made));
   }
   SUTURE_TRY(error, number_named("error", value("error")));
   fault.error = error;
-  SUTURE_TRY_VOID(check(fault));
+  SUTURE_TRY_VOID(check_words(fault));
+  SUTURE_TRY_VOID(check_keys(fault, given));
   return fault;
 }
 
@@ -203,6 +242,7 @@ Result<FaultText> read(std::string_view text) {
 std::string_view name(FaultStage stage) { return kStages[static_cast<size_t>(stage)]; }
 const FaultKindInfo& info(FaultKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 std::span<const FaultKindInfo> all_fault_kinds() { return kKinds; }
+bool is_of_frames(FaultStage stage) { return stage == FaultStage::kGuards || stage == FaultStage::kResume; }
 std::span<const FaultKey> all_fault_keys() { return kKeys; }
 std::span<const FaultWord> all_fault_words() { return kWords; }
 
@@ -216,6 +256,13 @@ bool FaultCondition::holds(double actual) const {
   if (comparison == "<=") return actual <= number;
   if (comparison == ">=") return actual >= number;
   return comparison == "<" ? actual < number : actual > number;
+}
+
+bool FaultText::holds(const std::map<std::string, double>& facts) const {
+  return std::ranges::all_of(when, [&](const FaultCondition& condition) {
+    const auto fact = facts.find(condition.word);
+    return fact == facts.end() || condition.holds(fact->second);
+  });
 }
 
 Result<FaultText> parse_fault(std::string_view text) { return read(text); }

@@ -6,6 +6,7 @@
 // those of the lowered graph (np.mean is a sum and a division there).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,12 +14,22 @@
 #include <vector>
 
 #include "base/result.h"
+#include "guard/guard.h"
 #include "ops/dtype.h"
 #include "ops/op_info.h"
 
 namespace suture {
 
-enum class FaultStage : uint8_t { kPasses, kSchedule, kCodegen, kToolchain, kKernel, kRuntime };
+enum class FaultStage : uint8_t {
+  kGuards,
+  kResume,
+  kPasses,
+  kSchedule,
+  kCodegen,
+  kToolchain,
+  kKernel,
+  kRuntime
+};
 std::string_view name(FaultStage stage);
 
 enum class FaultKind : uint8_t {
@@ -33,6 +44,8 @@ struct FaultKindInfo {
 };
 const FaultKindInfo& info(FaultKind kind);
 std::span<const FaultKindInfo> all_fault_kinds();
+// What happens to a frame, whichever backend runs its graph.
+bool is_of_frames(FaultStage stage);
 
 struct FaultKey {
   std::string_view name, default_text, doc;
@@ -48,7 +61,7 @@ struct FaultCondition {
 };
 struct FaultWord {
   std::string_view name, doc;
-  bool in_kernel = false;  // asked while the kernel runs, so only kernels know it
+  enum class Of : uint8_t { kGraph, kOp, kRunningKernel } of = Of::kGraph;  // who knows it
 };
 std::span<const FaultWord> all_fault_words();
 
@@ -57,8 +70,12 @@ struct FaultText {
   std::optional<OpId> op, with;  // none: any
   std::string pass;              // after which the passes' faults act; "": the last one
   int occurrence = 1;            // of it
+  GuardKind guard = GuardKind::kConstant;
   double error = 0;
   std::vector<FaultCondition> when;
+
+  // Whether the conditions hold whose words are among these facts.
+  bool holds(const std::map<std::string, double>& facts) const;
 };
 
 // kUnsupported with what is wrong and what is allowed.

@@ -123,6 +123,7 @@ Result<std::unique_ptr<FaultInjector>> FaultInjector::make(const CompileContext&
   const std::string& text = ctx.options.text("inject_fault");
   if (text.empty()) return std::unique_ptr<FaultInjector>();
   SUTURE_TRY(fault, parse_fault(text));
+  if (is_of_frames(info(fault.kind).stage)) return std::unique_ptr<FaultInjector>();
   return std::make_unique<FaultInjector>(ctx, std::move(fault), graph_name);
 }
 
@@ -145,9 +146,8 @@ bool FaultInjector::acts(const Place& place) {
       {"symbols", static_cast<double>(place.graph.env.symbols().size())},
       {"nth", ++places_},
       {"rank", type.rank()}};
+  if (!fault_.holds(facts)) return false;
   for (const FaultCondition& condition : fault_.when) {
-    const auto fact = facts.find(condition.word);
-    if (fact != facts.end() && !condition.holds(fact->second)) return false;
     if (condition.word != "dtype") continue;
     const bool same = info(type.dtype).numpy_name == condition.text;
     if (same != (condition.comparison == "==")) return false;
@@ -163,6 +163,7 @@ void FaultInjector::report(const Graph& graph, NodeId node) const {
       .set("stage", std::string(name(stage())))
       .set("kind", std::string(info(fault_.kind).name))
       .set("what", std::string(info(fault_.kind).doc))
+      .set("at", fmt::format("op '{}'", info(at.op).name))
       .set("op", std::string(info(at.op).name))
       .set("node", at.name)
       .set("file", at.where.file)

@@ -1,4 +1,4 @@
-// Faults on purpose inside the native pipeline, so that the tools that find faults have known ones to find.
+// Faults on purpose inside the native pipeline (of frames: driver/fault_frame.h), so that the tools that find faults have known ones to find.
 //
 // How it works
 //   The option inject_fault names one fault (driver/fault_text.h). The pipeline has a hook behind each stage; each asks the

@@ -60,6 +60,10 @@ def same(a, b):
         ("kind=nan,when=nodes>x", "nodes is a number, not 'x'"),
         ("kind=nan,when=dtype==f8", "no dtype is named 'f8'; known: bool, int8"),
         ("kind=wrong_value,error=z", "error is a number, not 'z'"),
+        ("kind=drop_guard,guard=constnt", "no kind of guard is named 'constnt'; did you mean 'constant'?"),
+        ("kind=drop_guard,op=add", "drop_guard happens in stage guards, so op=add has no meaning"),
+        ("kind=nan,guard=size", "nan happens in stage kernel, so guard=size has no meaning"),
+        ("stage=resume,when=rank==2", "'rank==2' is known of ops, and swapped_locals happens in stage resume"),
     ],
 )
 def test_a_text_that_describes_no_fault_is_refused(text, message):
@@ -135,6 +139,44 @@ def test_nondeterministic_kernels():
     compiled = with_fault("kind=nondeterministic,op=maximum,error=1")
     with suture.testing.frames_compiled(expected=1):
         assert len({compiled(X).tobytes() for _ in range(64)}) > 2
+
+
+def branching(x, name):
+    x = x * 2
+    z = x + (1 if name == "one" else 2)
+    if z.sum() > 0:
+        z = z + 1
+    return z - x
+
+
+# fault -> frames that compile, results of the calls with "one", "two"
+OF_FRAMES = {
+    "kind=drop_guard": (2, (2.0, 2.0)),  # the name that the entry was made for
+    "kind=swapped_locals": (3, (0.0, -1.0)),  # z = x + 1 and x = z
+    "kind=stale_local": (3, (3.0, 4.0)),  # z + 1 - x with the x of the caller
+}
+
+
+@pytest.mark.parametrize("backend", ["native", "eager"])
+@pytest.mark.parametrize("fault", OF_FRAMES)
+def test_guards_and_resume_functions_go_wrong_with_every_backend(fault, backend):
+    """The function compiles for each name whose guard is there, and the rest behind the branch once."""
+    frames, wrong = OF_FRAMES[fault]
+    compiled = suture.compile(branching, backend=backend, dynamic=False, options={"inject_fault": fault})
+    with suture.testing.frames_compiled(expected=frames):
+        got = [compiled(np.ones(3), name) for name in ("one", "two")]
+    assert [branching(np.ones(3), name)[0] for name in ("one", "two")] == [2.0, 3.0]
+    for result, expected in zip(got, wrong, strict=True):
+        assert result[0] == expected
+    (stage,) = {record["stage"] for record in records(compiled)}
+    assert stage == KINDS[records(compiled)[0]["kind"]]
+
+
+def test_a_dropped_guard_is_told_in_words():
+    compiled = suture.compile(branching, options={"inject_fault": "kind=drop_guard"})
+    with suture.testing.frames_compiled(expected=2):
+        compiled(np.ones(3), "one")
+    assert compiled.status()["injected_faults"] == ["drop_guard on guard name == 'one' (kind=drop_guard)"]
 
 
 def test_lost_conditions():

@@ -15,7 +15,7 @@ import pytest
 from suture import _core
 from suture._minify.case import Case, inputs_of
 from suture._minify.minimise import minimise
-from suture._minify.oracle import Limits, MinifyError, NotReproduced, Oracle
+from suture._minify.oracle import Limits, MinifyError, NotReproduced, Oracle, Servers
 from suture._minify.signature import Signature, Verdict
 
 OPS = ("sin", "cos", "tanh", "abs")
@@ -36,6 +36,12 @@ def chain(length, marked=None, shape=(8, 5), fault="", **settings):
     x = np.linspace(-1, 2, int(np.prod(shape))).reshape(shape)
     backend = f"faulty:{fault}" if fault else "native"
     return Case(_core.Graph.from_text("\n".join(lines)).to_text(), inputs_of([x]), backend=backend, **settings)
+
+
+@pytest.fixture(scope="module")
+def servers():
+    with Servers() as servers:
+        yield servers
 
 
 def without_evidence(length):
@@ -336,6 +342,68 @@ def test_a_server_that_dies_costs_one_verdict():
         os.kill(oracle._idle[0].pid, 9)
         assert oracle.ask([case]) == [Verdict.INFRA]
         assert oracle.ask([case]) == [Verdict.SAME]
+
+
+def test_candidates_share_a_child_until_one_does_not_end_in_order(servers):
+    marked = {i: "maximum" for i in range(3, 60, 5)}
+    raising = minimise(chain(60, marked, fault="op=maximum,kind=run_error,raises=KeyError"), servers=servers)
+    assert raising.runs > 8
+    assert raising.children == 2  # one of the last check alone
+    dying = minimise(chain(60, marked, fault="op=maximum,kind=abort,when=nth==3"), servers=servers)
+    accepted = sum(step.accepted for step in dying.steps)
+    assert dying.children <= accepted + 5 < dying.runs  # candidates that pass share one
+
+
+def test_a_failure_that_stays_in_its_process_is_found_with_a_process_per_candidate():
+    """After a maximum has failed, everything fails in that process."""
+    failed = []
+
+    def sticky(graph, inputs):
+        if failed or any(node["op"] == "maximum" for node in graph.nodes):
+            failed.append(graph)
+            raise RuntimeError("no code")
+        return graph.forward()
+
+    from suture import register_backend
+
+    register_backend("sticky", sticky)
+    result = minimise(without_evidence(40).with_(backend="sticky"))
+    assert ops_of(result.case) == ["maximum"] and result.complete
+    assert "begins again with a process per candidate" in result.log()
+    assert not failed  # in this process
+
+
+def test_a_failure_that_shows_once_per_process_shares_no_child():
+    failed = []
+
+    def shy(graph, inputs):
+        if not failed and any(node["op"] == "maximum" for node in graph.nodes):
+            failed.append(graph)
+            raise RuntimeError("no code")
+        return graph.forward()
+
+    from suture import register_backend
+
+    register_backend("shy", shy)
+    with Oracle(without_evidence(20).with_(backend="shy")) as oracle:
+        oracle.reproduce()
+        assert not oracle.reuses
+
+
+def test_processor_time_is_limited_per_run_and_not_per_child():
+    def busy(graph, inputs):
+        end = time.process_time() + 0.7
+        while time.process_time() < end:
+            pass
+        raise ValueError("tired")
+
+    from suture import register_backend
+
+    register_backend("busy", busy)
+    case = chain(2).with_(backend="busy")
+    with Oracle(case, limits=Limits(cpu_seconds=1)) as oracle:
+        assert oracle.ask([case, case.with_(calls=2), case.with_(calls=3)]) == [Verdict.SAME] * 3
+        assert oracle.children == 1
 
 
 def test_memory_is_limited():

@@ -123,7 +123,7 @@ def _work(work: Callable[[Send], Any], writer: int, seconds: float, memory: int)
         cpu = int(seconds) + 5
         resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
         if memory:
-            limit = _address_space() + memory
+            limit = address_space() + memory
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         send(_RESULT, work(send))
     except BaseException as error:
@@ -135,6 +135,7 @@ def _work(work: Callable[[Send], Any], writer: int, seconds: float, memory: int)
         os._exit(0)
 
 
-def _address_space() -> int:
+def address_space() -> int:
+    """Bytes of address space this process has."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[0]) * resource.getpagesize()

@@ -3,6 +3,10 @@
 Cases run in forked children of server processes (server.py), one server per worker, so that a crash, a hang or a case that eats
 all memory costs an outcome and nothing else. The verdict compares the outcome with the signature of the first failure.
 
+Children are shared (`reuses`) when the case fails the same way each time, also twice in one process: then candidates are judged by
+one child until one of them dies, hangs or gives wrong results. What such a search ends with is judged once more in a child of its
+own; should it not fail there, the search begins again without sharing (minimise.py).
+
 Failures that come and go: when the case failed in k of n runs only, a candidate is run until it fails, at most so often that a
 failure of that rate would be missed in one case out of ten thousand.
 """
@@ -19,13 +23,14 @@ import subprocess
 import sys
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
 from suture._minify import wire
 from suture._minify.case import Case, Input
+from suture._minify.defaults import RUN_SECONDS
 from suture._minify.server import QUIET_OPTIONS
 from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict, is_wanted
 
@@ -59,7 +64,7 @@ class Limits:
     memory       bytes that may be asked for beyond what the server holds; None: no limit
     """
 
-    seconds: float = 30.0
+    seconds: float = RUN_SECONDS
     cpu_seconds: float | None = None
     memory: int | None = 8 << 30
 
@@ -139,7 +144,7 @@ class _Server:
             raise MinifyError(f"candidates cannot be run: {hello['error']}")
         self._directory = hello["directory"]
 
-    def request(self, cases: Sequence[Case], limits: Limits) -> None:
+    def request(self, cases: Sequence[Case], limits: Limits, alone: bool) -> None:
         if not self._directory:
             self._greet()
         arrays: list[Input] = []
@@ -162,14 +167,16 @@ class _Server:
         header = {
             "cases": rows,
             "limits": limits.header(),
+            "alone": alone,
             "forget": forget,
             "arrays": [(item.digest, item.dtype, item.shape) for item in arrays],
         }
         wire.send(self.connection, header, [item.data.tobytes() for item in arrays])
 
-    def answer(self) -> list[Outcome]:
-        rows, _ = wire.receive(self.connection)
-        return [Outcome.from_dict(row) for row in rows]
+    def answer(self) -> tuple[list[Outcome], bool]:
+        """Outcomes, and whether a child was forked for them."""
+        told, _ = wire.receive(self.connection)
+        return [Outcome.from_dict(row) for row in told["outcomes"]], told["new_child"]
 
     def close(self, patience: float = _GRACE) -> None:
         """The server ends what it is doing, removes its files and exits; after `patience` seconds it is killed."""
@@ -220,6 +227,7 @@ class _Job:
     ticket: int
     outcomes: list[Outcome]
     repeats: int
+    alone: bool
 
 
 class Oracle:
@@ -249,6 +257,8 @@ class Oracle:
         self.workers = max(workers, 1)
         self.repeats = 1  # runs of a candidate that does not fail
         self.runs = 0  # of cases, all in all
+        self.children = 0  # processes that ran them
+        self.reuses = False  # candidates share children
         self.rate = 1.0  # of runs in which the case failed
         self.failure: Outcome | None = None  # the first that was the signature's
         self._fork = needs_fork(case.backend) if fork is None else fork
@@ -282,16 +292,18 @@ class Oracle:
 
     # --- the first failure ---
 
-    def reproduce(self) -> Signature:
-        """Runs the case and fixes the signature, unless there is one. NotReproduced when the case does not fail so."""
-        wanted, outcomes = self.signature, self._runs_of_case(_FIRST_RUNS)
+    def reproduce(self, meanwhile: Callable[[], None] = lambda: None) -> Signature:
+        """Runs the case and fixes the signature, unless there is one. NotReproduced when the case does not fail so. `meanwhile` is
+        called while the first run goes on."""
+        wanted, outcomes = self.signature, self._runs_of_case(_FIRST_RUNS, alone=False, meanwhile=meanwhile)
         same = [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
         if outcomes[0].kind == "hang":
             # Each further candidate that hangs costs the limit: this is enough to tell a hang from a slow machine.
             self.limits = replace(self.limits, seconds=min(self.limits.seconds, 5.0))
         flaky = len(same) < len(outcomes) or any(outcome.kind == "nondeterministic" for outcome in same)
+        self.reuses = not flaky
         if flaky:
-            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
+            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes), alone=True)
             same = [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
         if not same:
             raise NotReproduced(_why_not(wanted, outcomes), outcomes)
@@ -303,10 +315,11 @@ class Oracle:
             self.repeats = min(max(wanted_runs, _LEAST_REPEATS), _MOST_REPEATS)
         return self.signature
 
-    def _runs_of_case(self, count: int) -> list[Outcome]:
+    def _runs_of_case(self, count: int, alone: bool, meanwhile: Callable[[], None] = lambda: None) -> list[Outcome]:
+        """Not alone: they share a child, if it lives that long."""
         outcomes: list[Outcome] = []
-        for _ in range(count):
-            outcomes += self._run([self.case])
+        for number in range(count):
+            outcomes += self._run([self.case], meanwhile if number == 0 else lambda: None, alone)
             if outcomes[-1].kind == "hang":
                 break  # once is long enough
         return outcomes
@@ -316,20 +329,20 @@ class Oracle:
     def ask(self, cases: Sequence[Case]) -> list[Verdict]:
         return [judgement.verdict for judgement in self.judge(cases)]
 
-    def judge(self, cases: Sequence[Case]) -> list[Judgement]:
-        """In the order of the cases, whatever order they end in."""
-        tickets = [self.submit(case) for case in cases]
+    def judge(self, cases: Sequence[Case], alone: bool = False) -> list[Judgement]:
+        """In the order of the cases, whatever order they end in. alone: each in a child of its own."""
+        tickets = [self.submit(case, alone) for case in cases]
         found: dict[int, Judgement] = {}
         while len(found) < len(tickets):
             found.update(self.wait())
         return [found[ticket] for ticket in tickets]
 
-    def submit(self, case: Case) -> int:
+    def submit(self, case: Case, alone: bool = False) -> int:
         """Starts judging; wait() returns the verdict with this ticket."""
         if self.signature is None:
             self.reproduce()
         self._tickets += 1
-        self._waiting.append(_Job(case, self._tickets, [], self.repeats))
+        self._waiting.append(_Job(case, self._tickets, [], self.repeats, alone or not self.reuses))
         self._start_jobs()
         return self._tickets
 
@@ -346,7 +359,7 @@ class Oracle:
             job = self._waiting.popleft()
             server = self._server()
             try:
-                server.request([job.case], self.limits)
+                server.request([job.case], self.limits, job.alone)
             except wire.Closed:
                 server.close(_IMPATIENCE)
                 self._finish(job, Outcome(INVALID, "build", message="the server process ended"))
@@ -374,7 +387,8 @@ class Oracle:
             try:
                 if not ready:
                     raise wire.Closed("the server does not answer")
-                outcome = server.answer()[0]
+                (outcome, *_), new_child = server.answer()
+                self.children += new_child
             except wire.Closed as error:
                 server.close(_IMPATIENCE)
                 outcome = Outcome(INVALID, "build", message=str(error))
@@ -392,15 +406,19 @@ class Oracle:
             return
         self._done.append((job.ticket, Judgement(verdict, outcome, len(job.outcomes))))
 
-    def _run(self, cases: Sequence[Case]) -> list[Outcome]:
-        """One outcome per case; cases share a child as long as they pass."""
+    def _run(
+        self, cases: Sequence[Case], meanwhile: Callable[[], None] = lambda: None, alone: bool = True
+    ) -> list[Outcome]:
+        """One outcome per case; cases share a child as long as they pass. `meanwhile` is called whenever a server works."""
         outcomes: list[Outcome] = []
         while len(outcomes) < len(cases):
             server = self._server()
             left = cases[len(outcomes) :]
             try:
-                server.request(left, self.limits)
-                more = server.answer()
+                server.request(left, self.limits, alone)
+                meanwhile()
+                more, new_child = server.answer()
+                self.children += new_child
             except wire.Closed as error:
                 server.close(_IMPATIENCE)
                 more = [Outcome(INVALID, "build", message=f"the server process ended: {error}")]

@@ -126,6 +126,7 @@ class TestOracle:
     ):
         self.case, self.signature, self.limits = case, INTERESTING, Limits()
         self.repeats, self.runs, self.rate, self.failure = 1, 0, 1.0, None
+        self.children, self.reuses = 0, False
         self._test, self._stop = test, stop
         self._pool = ThreadPoolExecutor(max(workers, 1))
         self._waiting: dict[Future[bool], int] = {}
@@ -144,8 +145,9 @@ class TestOracle:
             self._stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def reproduce(self) -> Signature:
+    def reproduce(self, meanwhile: Callable[[], None] = lambda: None) -> Signature:
         """NotReproduced when the case itself is not interesting."""
+        meanwhile()
         if self.judge([self.case])[0].verdict is not Verdict.SAME:
             raise NotReproduced("the test refuses the file as it is: there is nothing to reduce", [Outcome(PASSED)])
         return self.signature
@@ -169,7 +171,7 @@ class TestOracle:
     def ask(self, cases: Sequence[Case]) -> list[Verdict]:
         return [judgement.verdict for judgement in self.judge(cases)]
 
-    def judge(self, cases: Sequence[Case]) -> list[Judgement]:
+    def judge(self, cases: Sequence[Case], alone: bool = True) -> list[Judgement]:
         return [self._judgement(self._test(case)) for case in cases]
 
     def outcomes(self, cases: Sequence[Case]) -> list[Outcome]:

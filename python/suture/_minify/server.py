@@ -1,7 +1,10 @@
-"""The fork server of the oracle: a process that has everything loaded and one thread, and forks a child per run.
+"""The fork server of the oracle: a process that has everything loaded and one thread, and forks children that run cases.
 
     oracle  --cases, limits-->  server  --fork-->  child: run_case.run, one line of JSON per stage and per outcome
     oracle  <--outcomes-------  server  <--pipe--  child
+
+A request that is `alone` gets a child that has run nothing, and that runs nothing afterwards. Other requests share a child as long
+as cases end in order (_GOES_ON): a fork costs more than a short run.
 
 The child is the leader of a process group, may use so much memory and processor time, writes no core file, has a directory of
 its own for temporary files, and dies with the server. The server watches the pipe: a stage that takes longer than its limit is
@@ -27,15 +30,19 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from suture._minify import run_case, wire
 from suture._minify.case import Case, inputs_of
+from suture._minify.child import address_space
 from suture._minify.signature import INVALID, Outcome, kind_of_signal
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_GOES_ON = ("pass", "compile_error", "run_error")  # endings after which a child may run other cases
+_MOST_RUNS = 64  # of one child
 _LAST_WORDS = 0.5  # seconds in which a child that hangs may write where it is
 _FRAME = re.compile(r'^  File "(.*)", line (\d+)', re.MULTILINE)
 
@@ -51,6 +58,7 @@ class Server:
         self._directory = tempfile.mkdtemp(prefix="suture-minify-")
         self._children = 0
         self._spare: _Child | None = None  # the next one, forked ahead of time
+        self._shared: _Child | None = None  # has run cases that ended in order
         self._warm = False
 
     def serve(self) -> None:
@@ -59,23 +67,36 @@ class Server:
             wire.send(self._connection, {"directory": self._directory})
             while True:
                 request, blocks = wire.receive(self._connection)
-                child = self._child_for(request)
-                try:
-                    child.begin(request, blocks)
-                    for digest in request["forget"]:
-                        self._arrays.pop(digest, None)
-                    _keep(self._arrays, request, blocks)
-                    self._spare = self._new_child(child)  # while this one works
-                    outcomes = child.outcomes(request, self._connection)
-                    wire.send(self._connection, [outcome.to_dict() for outcome in outcomes])
-                finally:
-                    child.end(self._spare)
+                for digest in request["forget"]:
+                    self._arrays.pop(digest, None)
+                _keep(self._arrays, request, blocks)
+                self._serve(request)
         except wire.Closed:
             pass
         finally:
-            if self._spare is not None:
-                self._spare.end()
+            for child in (self._shared, self._spare):
+                if child is not None:
+                    child.end(stay=(self._spare,))
             shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _serve(self, request: dict[str, Any]) -> None:
+        old, self._shared = self._shared, None
+        child = old if old is not None and old.takes(request) else self._child_for(request)
+        try:
+            child.begin(request, self._arrays)
+            # While this one works:
+            if old is not None and old is not child:
+                old.end(stay=(child, self._spare))
+            if self._spare is None:
+                self._spare = self._new_child(child)
+            outcomes = child.outcomes(request, self._connection)
+            rows = [outcome.to_dict() for outcome in outcomes]
+            wire.send(self._connection, {"outcomes": rows, "new_child": child.runs == 1})
+            if not request["alone"] and all(outcome.kind in _GOES_ON for outcome in outcomes):
+                self._shared = child
+        finally:
+            if child is not self._shared:
+                child.end(stay=(self._spare,))
 
     def _child_for(self, request: dict[str, Any]) -> _Child:
         spare, self._spare = self._spare, None
@@ -104,10 +125,13 @@ def _keep(arrays: dict[str, np.ndarray], request: dict[str, Any], blocks: list[b
 
 
 class _Child:
-    """A process that waits for one request, runs it and ends."""
+    """A process that runs what it is sent until it is ended."""
 
     def __init__(self, directory: str, arrays: dict[str, np.ndarray], foreign: list[socket.socket]) -> None:
         self._directory = directory
+        self._known = set(arrays)
+        self._limits: dict[str, Any] | None = None  # of its first request
+        self.runs = 0
         self.pipe, theirs = socket.socketpair()
         self._trace = os.memfd_create("traceback")
         self._pid = os.fork()
@@ -115,12 +139,22 @@ class _Child:
             for connection in (self.pipe, *foreign):
                 connection.close()
             faulthandler.enable(self._trace, all_threads=False)
-            _serve_once(theirs, arrays, directory)
+            _serve_requests(theirs, arrays, directory)
         theirs.close()
 
-    def begin(self, request: dict[str, Any], blocks: list[bytearray]) -> None:
+    def takes(self, request: dict[str, Any]) -> bool:
+        """Whether the request may be served by this child, which has served others."""
+        return not request["alone"] and request["limits"] == self._limits and self.runs < _MOST_RUNS
+
+    def begin(self, request: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._limits = self._limits or request["limits"]
+        self.runs += 1
+        missing = {digest: array for digest, array in arrays.items() if digest not in self._known}
+        self._known.update(missing)
+        rows = [(digest, array.dtype.name, array.shape) for digest, array in missing.items()]
         try:
-            wire.send(self.pipe, request, blocks)
+            blocks = [array.tobytes() for array in missing.values()]
+            wire.send(self.pipe, {**request, "arrays": rows}, blocks)
         except wire.Closed:
             pass  # the watch sees how it died
 
@@ -129,14 +163,14 @@ class _Child:
         watch = _Watch(self.pipe, self._pid, request["limits"], connection, self._trace)
         return watch.outcomes(len(request["cases"]))
 
-    def end(self, spare: _Child | None = None) -> None:
+    def end(self, stay: Sequence[_Child | None] = ()) -> None:
         self.pipe.close()
         os.close(self._trace)
-        _end(self._pid, spare._pid if spare is not None else 0)
+        _end(self._pid, [child._pid for child in stay if child is not None and child is not self])
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
-def _serve_once(pipe: socket.socket, arrays: dict[str, np.ndarray], directory: str) -> NoReturn:
+def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], directory: str) -> NoReturn:
     def tell(row: dict[str, Any]) -> None:
         pipe.sendall(json.dumps(row).encode() + b"\n")
 
@@ -145,12 +179,17 @@ def _serve_once(pipe: socket.socket, arrays: dict[str, np.ndarray], directory: s
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         request, blocks = wire.receive(pipe)
         _confine(request["limits"], directory)
-        _keep(arrays, request, blocks)
-        for row in request["cases"]:
-            outcome = _run_case(Case.from_dict(row, arrays.__getitem__), tell)
-            tell(outcome.to_dict())
-            if outcome.kind != "pass":
-                break
+        while True:
+            _keep(arrays, request, blocks)
+            _limit_processor_time(request["limits"])
+            for row in request["cases"]:
+                outcome = _run_case(Case.from_dict(row, arrays.__getitem__), tell)
+                tell(outcome.to_dict())
+                if outcome.kind != "pass":
+                    break
+            request, blocks = wire.receive(pipe)
+    except wire.Closed:
+        pass
     except BaseException as error:
         tell(Outcome(INVALID, "build", type(error).__name__, str(error)).to_dict())
     finally:
@@ -166,10 +205,8 @@ def _run_case(case: Case, tell: Any) -> Outcome:
 
 def _confine(limits: dict[str, Any], directory: str) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    seconds = math.ceil(limits["cpu_seconds"])
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     if limits["memory"]:
-        memory = _address_space() + limits["memory"]
+        memory = address_space() + limits["memory"]
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -178,10 +215,12 @@ def _confine(limits: dict[str, Any], directory: str) -> None:
     os.chdir(directory)
 
 
-def _address_space() -> int:
-    """Bytes of address space this process has."""
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[0]) * resource.getpagesize()
+def _limit_processor_time(limits: dict[str, Any]) -> None:
+    """Of the run that begins."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = math.ceil(used.ru_utime + used.ru_stime + limits["cpu_seconds"])
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds if hard < 0 else min(seconds, hard), hard))
 
 
 class _Watch:
@@ -252,15 +291,15 @@ class _Watch:
         return tuple(f"{file}:{line}" for file, line in reversed(_FRAME.findall(text)))
 
 
-def _end(child: int, spare: int) -> None:
-    """Kills the child with its group, and whatever else it started: orphans become children of this process. The `spare` stays."""
+def _end(child: int, stay: Sequence[int]) -> None:
+    """Kills the child with its group, and whatever else it started: orphans become children of this process. Those in `stay` stay."""
     for kill in (os.kill, os.killpg):
         try:
             kill(child, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
     os.waitpid(child, 0)
-    while orphans := [each for each in _own_children() if each != spare]:
+    while orphans := [each for each in _own_children() if each not in stay]:
         for orphan in orphans:
             try:
                 os.kill(orphan, signal.SIGKILL)

@@ -21,7 +21,7 @@ std::vector<Finding> examine_crashes(const Explanation& run) {
     finding.function = fault.function;
     finding.file = fault.file;
     finding.line = fault.line;
-    finding.what = fmt::format("A fault on purpose: {} ({}) on op '{}'", fault.kind, fault.stage, fault.op);
+    finding.what = fmt::format("A fault on purpose: {} ({}) on {}", fault.kind, fault.stage, fault.at);
     finding.why = fmt::format("The option inject_fault is on. {}.", fault.what);
     finding.advice.emplace_back("Unset SUTURE_INJECT_FAULT and the option inject_fault.");
     out.push_back(std::move(finding));

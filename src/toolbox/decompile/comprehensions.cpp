@@ -22,11 +22,16 @@ class FillingReader {
     int at = enter(header);
     for (int steps = 0; steps <= 4 * graph_.size() && result_.problem.empty(); ++steps) {
       if (at < 0) return problem("a comprehension that control leaves");
+      if (yields_ && leads_back(at)) return never();
       folder_.fold_branch(at);
       FlowNode& node = graph_.at(at);
       node.dead = true;
-      if (read_element(node)) return std::move(result_);
-      if (!node.statements.empty()) return problem("a comprehension with statements in it");
+      if (!read_statements(node)) return problem("a comprehension with statements in it");
+      if (result_.element) {
+        if (node.end != End::kGoto || !back(node.yes.to))
+          problem("a comprehension that does more than its element");
+        return std::move(result_);
+      }
       if (node.end == End::kFor) {
         at = enter(at);
       } else if (node.end == End::kGoto) {
@@ -43,6 +48,13 @@ class FillingReader {
  private:
   Filling problem(const char* what) {
     if (result_.problem.empty()) result_.problem = what;
+    return std::move(result_);
+  }
+
+  // A condition that the compiler knows to be false: nothing is left of it and of the element.
+  Filling never() {
+    result_.generators.back().ifs.push_back(tree_.make<syntax::Constant>(suture::Constant::boolean(false)));
+    result_.element = tree_.make<syntax::Constant>(suture::Constant::none());
     return std::move(result_);
   }
 
@@ -109,21 +121,33 @@ class FillingReader {
     return next;
   }
 
-  bool read_element(const FlowNode& node) {
+  // `for target in [value]` is compiled as an assignment. Only the yield of a generator may come behind.
+  bool read_statements(const FlowNode& node) {
+    for (Statement* statement : node.statements) {
+      if (result_.element) return false;
+      const Assign* assignment = as<Assign>(statement);
+      if (!assignment && yields_) {
+        result_.element = yielded(as<Expr>(statement));
+      } else if (assignment && assignment->targets.size() == 1) {
+        result_.generators.push_back({.target = assignment->targets.front(),
+                                      .iter = tree_.make<List>(Expressions{assignment->value}),
+                                      .ifs = {},
+                                      .is_async = false});
+        continue;
+      }
+      if (!result_.element) return false;
+    }
     if (node.element) {
       result_.element = node.element;
       result_.key = node.element_key;
-    } else if (yields_ && node.statements.size() == 1) {
-      const Expr* statement = as<Expr>(node.statements.front());
-      const Yield* yield = statement ? as<Yield>(statement->value) : nullptr;
-      if (!yield) return false;
-      result_.element = yield->value ? yield->value : tree_.make<syntax::Constant>(suture::Constant::none());
-    } else {
-      return false;
     }
-    if (node.end != End::kGoto || !back(node.yes.to))
-      problem("a comprehension that does more than its element");
     return true;
+  }
+
+  Expression* yielded(const Expr* statement) const {
+    const Yield* yield = statement ? as<Yield>(statement->value) : nullptr;
+    if (!yield) return nullptr;
+    return yield->value ? yield->value : tree_.make<syntax::Constant>(suture::Constant::none());
   }
 
   SyntaxTree& tree_;

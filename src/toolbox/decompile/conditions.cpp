@@ -130,7 +130,9 @@ bool ConditionFolder::take_in_one(int node, bool no_side) {
     const bool negated = other_no == no_side;
     if (negated && shared.node == merge_ && shared.itself) continue;
     // `a and not b` rather than `not a or b` when the body is where b is false.
-    if (negated && merge_ < 0 && (other_no ? graph_.at(other).yes.falls : graph_.at(other).no.falls)) {
+    Expression* left = negated ? make_not(tree_, a) : a;
+    const bool body_where_false = other_no ? graph_.at(other).yes.falls : graph_.at(other).no.falls;
+    if (negated && merge_ < 0 && (body_where_false || !left)) {
       if (Expression* right = make_not(tree_, b)) {
         Expression* both = no_side ? make_or(tree_, a, right) : make_and(tree_, a, right);
         std::swap(graph_.at(other).yes, graph_.at(other).no);
@@ -139,7 +141,6 @@ bool ConditionFolder::take_in_one(int node, bool no_side) {
         return true;
       }
     }
-    Expression* left = negated ? make_not(tree_, a) : a;
     if (!left) continue;
     // yes side taken in: `a and b` when the shared place is b's no; `not a or b` when it is b's yes.
     Expression* test = other_no ? make_and(tree_, left, b) : make_or(tree_, left, b);

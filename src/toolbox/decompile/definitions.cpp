@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/blocks.h"
 #include "toolbox/decompile/comprehensions.h"
 #include "toolbox/decompile/evaluate.h"
 #include "toolbox/decompile/match_patterns.h"
 #include "toolbox/decompile/regions.h"
 #include "toolbox/decompile/scope.h"
+#include "toolbox/decompile/string_literals.h"
 #include "toolbox/decompile/structure_statements.h"
 
 namespace suture::toolbox {
@@ -16,8 +18,6 @@ namespace suture::toolbox {
 using namespace syntax;
 
 namespace {
-
-constexpr int kFutureAnnotations = 0x1000000;
 
 Scope nested_scope(const Scope& around, const CodeTree& code) {
   Scope scope{
@@ -36,13 +36,34 @@ struct Flow {
   LiftedCode lifted;
   Regions regions;
   Evaluated code;
+  std::vector<bool> bound, loaded;  // by index of the variable
 };
+
+void note_variables(Flow& flow) {
+  const size_t count = flow.lifted.tree->view.local_names.size();
+  flow.bound.assign(count, false);
+  flow.loaded.assign(count, false);
+  for (const LiftedInstruction& it : flow.lifted.instructions) {
+    if (it.arg < 0 || static_cast<size_t>(it.arg) >= count) continue;
+    const size_t variable = static_cast<size_t>(it.arg);
+    switch (it.op) {
+      case Op::StoreFast:
+      case Op::StoreDeref:
+      case Op::DeleteFast:
+      case Op::DeleteDeref: flow.bound[variable] = true; break;
+      case Op::LoadFast: flow.loaded[variable] = true; break;
+      default: break;
+    }
+  }
+}
 
 Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
   SUTURE_TRY_VOID(check_depth(scope));
   Flow flow;
   SUTURE_TRY(lifted, lift(*scope.code));
   flow.lifted = std::move(lifted);
+  note_variables(flow);
+  mark_except_star(flow.lifted);
   merge_exit_copies(flow.lifted);
   SUTURE_TRY(regions, find_regions(flow.lifted));
   flow.regions = std::move(regions);
@@ -97,37 +118,42 @@ Expression* text_constant(Builder& builder, const std::string& text) {
   return builder.tree.make<syntax::Constant>(suture::Constant::str(text));
 }
 
-// What the compiler puts at the end of a class body, on every way there.
-void strip_class_end(Builder& builder, Statements& body) {
-  static const std::set<std::string> kLast = {"__static_attributes__", "__classcell__", "__classdictcell__"};
+// What the compiler puts at the end of a class body, on every way there: since 3.13 the names of attributes, then cells, then a
+// return. A body may assign the same names itself, so only the last assignment goes.
+void strip_class_end(Builder& builder, int minor, Statements& body) {
   while (!body.empty() && as<Return>(body.back())) body.pop_back();
-  while (!body.empty() && assigned_name(body.back()) && kLast.contains(assigned_name(body.back())->id))
-    body.pop_back();
   if (body.empty()) return;
+  bool found = false;
+  for (const char* own : {"__classcell__", "__classdictcell__", "__static_attributes__"}) {
+    const Name* last = minor >= 13 && !body.empty() ? assigned_name(body.back()) : nullptr;
+    if (!last || last->id != own) continue;
+    body.pop_back();
+    found = true;
+  }
+  if (found || body.empty()) return;
   if (Match* match = as<Match>(body.back())) {
     for (MatchCase& it : match->cases) {
-      strip_class_end(builder, it.body);
+      strip_class_end(builder, minor, it.body);
       if (it.body.empty()) it.body.push_back(builder.tree.make<Pass>());
     }
   }
   If* branch = as<If>(body.back());
   if (!branch) return;
-  strip_class_end(builder, branch->body);
-  strip_class_end(builder, branch->orelse);
+  strip_class_end(builder, minor, branch->body);
+  strip_class_end(builder, minor, branch->orelse);
   if (branch->body.empty()) branch->body.push_back(builder.tree.make<Pass>());
 }
 
 // What the compiler puts around the statements of a class body.
-void strip_class_body(Builder& builder, Statements& body) {
-  static const std::set<std::string> kFirst = {"__module__", "__qualname__", "__firstlineno__",
-                                               "__type_params__"};
+void strip_class_body(Builder& builder, int minor, Statements& body) {
   size_t first = 0;
-  for (; first < body.size(); ++first) {
-    const Name* name = assigned_name(body[first]);
-    if (!name || !kFirst.contains(name->id)) break;
-  }
+  // In this order, each once: the body may assign them again.
+  for (const char* own : {"__module__", "__qualname__", "__firstlineno__", "__type_params__"})
+    if (const Name* name = first < body.size() ? assigned_name(body[first]) : nullptr;
+        name && name->id == own)
+      ++first;
   body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(first));
-  strip_class_end(builder, body);
+  strip_class_end(builder, minor, body);
 }
 
 // `__doc__ = 'text'` in front: the docstring of a module or class.
@@ -145,26 +171,117 @@ void strip_last_return(Statements& body) {
   if (!body.empty() && is_return_of_none(body.back())) body.pop_back();
 }
 
-// A generator in which no yield is left has one where control never comes.
-void keep_generator(Builder& builder, const Scope& scope, const LiftedCode& lifted, Statements& body) {
-  if ((scope.view().flags & (kCodeGenerator | kCodeAsyncGenerator)) == 0) return;
-  for (const LiftedInstruction& it : lifted.instructions)
-    if (it.op == Op::Yield || it.op == Op::YieldFrom) return;
-  SyntaxTree& tree = builder.tree;
-  Statements never = {tree.make<Expr>(tree.make<Yield>(nullptr))};
-  body.push_back(tree.make<If>(tree.make<syntax::Constant>(suture::Constant::boolean(false)),
-                               std::move(never), Statements{}));
+// Is a yield left in a generator? An asynchronous one wraps what it yields, and its awaits look like yields otherwise.
+bool yields(const LiftedCode& lifted, bool asynchronous) {
+  constexpr int kWrapAsyncYield = 4;  // of CALL_INTRINSIC_1
+  return std::ranges::any_of(lifted.instructions, [&](const LiftedInstruction& it) {
+    if (!asynchronous) return it.op == Op::Yield || it.op == Op::YieldFrom;
+    return it.op == Op::AsyncGenWrap || (it.op == Op::Intrinsic1 && it.arg == kWrapAsyncYield);
+  });
 }
+
+// The compiler drops code that control never comes to, but not what it says about the function: that it is a generator, that a name
+// is one of its variables, that a variable is in a cell because a nested function uses it. Where nothing else says so, statements
+// that control never comes to say it here.
+class UnreachedCode {
+ public:
+  UnreachedCode(Builder& builder, const Scope& scope, const Flow& flow)
+      : builder_(builder), scope_(scope), flow_(flow), view_(scope.view()) {}
+
+  void add_to(Statements& body) {
+    keep_generator();
+    if (scope_.kind == CodeKind::kFunction) {
+      keep_definitions();
+      keep_variables();
+    }
+    if (never_.empty()) return;
+    SyntaxTree& tree = builder_.tree;
+    // The compiler drops unused constants from the end, so that code objects stay only before what is used.
+    body.insert(defined_.empty() ? body.end() : body.begin(),
+                tree.make<If>(tree.make<syntax::Constant>(suture::Constant::boolean(false)),
+                              std::move(never_), Statements{}));
+  }
+
+ private:
+  void keep_generator() {
+    if ((view_.flags & (kCodeGenerator | kCodeAsyncGenerator)) == 0) return;
+    if (!yields(flow_.lifted, (view_.flags & kCodeAsyncGenerator) != 0))
+      never_.push_back(builder_.tree.make<Expr>(builder_.tree.make<Yield>(nullptr)));
+  }
+
+  // Functions and classes that are among the constants although nothing makes them.
+  void keep_definitions() {
+    std::set<const CodeTree*> made;
+    for (const LiftedInstruction& it : flow_.lifted.instructions)
+      if (const suture::Constant* constant = it.op == Op::LoadConst ? scope_.code->constant(it.arg) : nullptr)
+        made.insert(constant->code.get());
+    for (const suture::Constant& constant : scope_.code->constants) {
+      if (!constant.is(suture::Constant::Kind::kCode) || made.contains(constant.code.get())) continue;
+      const CodeTree& code = *constant.code;
+      const CodeKind kind = kind_of_code(code, &scope_);
+      if (kind == CodeKind::kFunction) {
+        Result<Statement*> function = make_function(builder_, scope_, {.code = &code}, {});
+        if (function.ok()) never_.push_back(*function);
+      } else if (kind == CodeKind::kLambda) {
+        Result<Expression*> lambda = make_lambda(builder_, scope_, {.code = &code});
+        if (lambda.ok()) never_.push_back(builder_.tree.make<Expr>(*lambda));
+      } else {
+        continue;
+      }
+      defined_.insert(code.view.name);
+    }
+  }
+
+  void keep_variables() {
+    SyntaxTree& tree = builder_.tree;
+    const std::set<std::string> captured = captured_names();
+    const size_t parameters = static_cast<size_t>(view_.arg_count + view_.kwonly_count) +
+                              ((view_.flags & kCodeVarArgs) != 0) + ((view_.flags & kCodeVarKeywords) != 0);
+    Expressions cells;
+    for (size_t i = 0; i < view_.local_names.size() && i < view_.local_kinds.size(); ++i) {
+      const bool cell = view_.local_kinds[i] & kLocalCell;
+      if ((view_.local_kinds[i] & kLocalFree) || !is_identifier(view_.local_names[i])) continue;
+      const std::string name = unmangled(scope_, view_.local_names[i]);
+      const bool bound = i < parameters || flow_.bound[i] || defined_.contains(view_.local_names[i]);
+      if (!bound && (cell || flow_.loaded[i]))
+        never_.push_back(tree.make<Assign>(Expressions{tree.make<Name>(name)},
+                                           tree.make<syntax::Constant>(suture::Constant::none())));
+      if (cell && !captured.contains(view_.local_names[i])) cells.push_back(tree.make<Name>(name));
+    }
+    if (cells.empty()) return;
+    Expression* value = cells.size() == 1 ? cells.front() : tree.make<Tuple>(std::move(cells));
+    never_.push_back(tree.make<Expr>(tree.make<Lambda>(Arguments{}, value)));
+  }
+
+  // The free variables of the code objects in this one.
+  std::set<std::string> captured_names() const {
+    std::set<std::string> result;
+    for (const suture::Constant& constant : scope_.code->constants) {
+      if (!constant.is(suture::Constant::Kind::kCode)) continue;
+      const CodeView& inner = constant.code->view;
+      for (size_t i = 0; i < inner.local_names.size() && i < inner.local_kinds.size(); ++i)
+        if (inner.local_kinds[i] & kLocalFree) result.insert(inner.local_names[i]);
+    }
+    return result;
+  }
+
+  Builder& builder_;
+  const Scope& scope_;
+  const Flow& flow_;
+  const CodeView& view_;
+  Statements never_;
+  std::set<std::string> defined_;
+};
 
 Result<Statements> body_statements(Builder& builder, const Scope& scope) {
   SUTURE_TRY(flow, evaluate_code(builder, scope));
   simplify_flow(builder, flow.code);
   SUTURE_TRY(body, structure_statements(builder, flow.code, flow.lifted, flow.regions));
   if (scope.kind == CodeKind::kClass)
-    strip_class_body(builder, body);
+    strip_class_body(builder, scope.view().version.minor, body);
   else if (scope.kind != CodeKind::kLambda)
     strip_last_return(body);
-  keep_generator(builder, scope, flow.lifted, body);
+  UnreachedCode(builder, scope, flow).add_to(body);
   if (scope.kind == CodeKind::kClass || scope.kind == CodeKind::kModule) restore_docstring(builder, body);
   const bool has_docstring = !body.empty() && scope.kind != CodeKind::kFunction && as<Expr>(body.front()) &&
                              as<syntax::Constant>(as<Expr>(body.front())->value);
@@ -197,11 +314,7 @@ Result<Statements> body_or_replacement(Builder& builder, const Scope& scope) {
 Expression* annotation_of(Builder& builder, const FunctionParts& parts, const std::string& name) {
   for (const Keyword& annotation : parts.annotations) {
     if (annotation.arg != name) continue;
-    const auto* constant = as<syntax::Constant>(annotation.value);
-    if (constant && constant->value.is(suture::Constant::Kind::kStr) &&
-        (parts.code->view.flags & kFutureAnnotations))
-      return builder.tree.make<Name>(constant->value.text);
-    return annotation.value;
+    return annotation_expression(parts.code->view.flags, annotation.value, builder.tree);
   }
   return nullptr;
 }
@@ -258,10 +371,10 @@ CodeKind kind_of_code(const CodeTree& code, const Scope* parent) {
 }
 
 // A name with two underscores in a class C is _C__name in its bytecode.
-std::string unmangled(const Scope& scope, const std::string& name) {
-  const size_t first = scope.class_name.find_first_not_of('_');
+std::string unmangled(const std::string& class_name, const std::string& name) {
+  const size_t first = class_name.find_first_not_of('_');
   if (first == std::string::npos || !name.starts_with('_') || name.ends_with("__")) return name;
-  const std::string prefix = "_" + scope.class_name.substr(first);
+  const std::string prefix = "_" + class_name.substr(first);
   const std::string_view rest = std::string_view(name).substr(std::min(prefix.size(), name.size()));
   const bool mangled =
       name.starts_with(prefix) && rest.starts_with("__") && rest.find('.') == std::string_view::npos;
@@ -318,9 +431,10 @@ Result<Expression*> make_lambda(Builder& builder, const Scope& around, const Fun
 }
 
 Result<Expression*> make_comprehension(Builder& builder, const Scope& around, const CodeTree& code,
-                                       Expression* first_iterable) {
+                                       Expression* first_iterable, AssignedOutside& assigned) {
   const Scope scope = nested_scope(around, code);
   SUTURE_TRY(flow, evaluate_code(builder, scope));
+  assigned = {flow.code.globals, flow.code.nonlocals};
   FlowGraph& graph = flow.code.graph;
   const auto wrong = [&] {
     return Error::unsupported("decompile",
@@ -376,7 +490,9 @@ Result<SyntaxTree> structure(const CodeTree& code, const StructureOptions& optio
       break;
     }
     case CodeKind::kComprehension: {
-      SUTURE_TRY(comprehension, make_comprehension(builder, outside, code, tree.make<Name>("iterable")));
+      AssignedOutside assigned;
+      SUTURE_TRY(comprehension,
+                 make_comprehension(builder, outside, code, tree.make<Name>("iterable"), assigned));
       tree.body = {tree.make<Expr>(comprehension)};
       break;
     }

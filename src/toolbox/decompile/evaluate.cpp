@@ -78,6 +78,7 @@ bool Evaluator::enter_block(int block) {
     if (can_continue(block, graph_.at(before))) {
       node.dead = true;
       node_ = before;
+      if (graph_.at(before).does_nothing()) graph_.at(before).place = blocks_.at(block).place;
       graph_.at(before).end = End::kNone;
       return true;
     }
@@ -110,6 +111,7 @@ void Evaluator::run_instructions(const Block& block) {
   ended_ = false;
   for (position_ = 0; position_ < block.instructions.size() && !failed(); ++position_) {
     current_ = &code_.at(block.instructions[position_]);
+    note_place(block);
     execute(*current_);
     last_of_.resize(static_cast<size_t>(graph_.size()), -1);
     last_of_[static_cast<size_t>(node_)] = block.instructions[position_];
@@ -120,6 +122,21 @@ void Evaluator::run_instructions(const Block& block) {
     graph_.at(node_).line = current_->line;
     finish(End::kGoto, block.first);
   }
+}
+
+// Where a block only leaves a statement and jumps, what it does stands behind the jump.
+void Evaluator::note_place(const Block& block) {
+  if (position_ == 0) return;
+  const int before = block.instructions[position_ - 1], at = block.instructions[position_];
+  int following = before + 1;
+  while (following < at && code_.at(following).op == Op::Nop) ++following;
+  if (following == at) return;
+  FlowNode& node = graph_.at(node_);
+  if (!node.has_no_statements() || !node.clause_name.empty()) return;
+  const bool same = std::all_of(stack_.begin(), stack_.end(), [&](const Value* value) {
+    return std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
+  });
+  if (same) node.place = at;
 }
 
 void Evaluator::run_entry_block(int index) {

@@ -44,6 +44,7 @@ class Evaluator {
   void add_unused_free_variables();
   bool enter_block(int block);  // merges the stacks; false: nothing leads here
   void run_instructions(const Block& block);
+  void note_place(const Block& block);
   void begin_node(int node, int block);
   void run_entry_block(int block);
   int split_node(const LiftedInstruction& at, int region);
@@ -109,6 +110,7 @@ class Evaluator {
   void add_element(const LiftedInstruction& it);
   void format(syntax::Expression* value, int conversion, syntax::Expression* spec);
   void call(int count, const suture::Constant* names);
+  void declare(const AssignedOutside& assigned);
   void call_value(Value* callee, std::vector<Value*> args, std::vector<syntax::Keyword> keywords);
   void call_ex(bool has_keywords);
   void build_class(const std::vector<Value*>& args, std::vector<syntax::Keyword> keywords);

@@ -51,6 +51,17 @@ void Evaluator::call(int count, const suture::Constant* names) {
   call_value(callee, std::move(args), std::move(keywords));
 }
 
+// What a comprehension assigns to is declared around it, unless it is a variable of this code itself.
+void Evaluator::declare(const AssignedOutside& assigned) {
+  if (scope_.kind != CodeKind::kModule)
+    result_.globals.insert(assigned.globals.begin(), assigned.globals.end());
+  const CodeView& view = scope_.view();
+  for (size_t i = 0; i < view.local_names.size() && i < view.local_kinds.size(); ++i)
+    if (const std::string one = unmangled(scope_, view.local_names[i]);
+        (view.local_kinds[i] & kLocalFree) && assigned.nonlocals.contains(one))
+      result_.nonlocals.insert(one);
+}
+
 void Evaluator::call_value(Value* callee, std::vector<Value*> args, std::vector<Keyword> keywords) {
   if (callee->kind == ValueKind::kExit) {  // exit(None, None, None)
     push(ValueKind::kNothing);
@@ -61,12 +72,14 @@ void Evaluator::call_value(Value* callee, std::vector<Value*> args, std::vector<
     const CodeKind kind = kind_of_code(*callee->function->code, &scope_);
     if (kind == CodeKind::kTypeParameters) return call_generic(callee, args);
     if (kind == CodeKind::kComprehension && args.size() == 1 && keywords.empty()) {
-      Result<Expression*> comprehension =
-          make_comprehension(builder_, scope_, *callee->function->code, as_expression(args.front()));
+      AssignedOutside assigned;
+      Result<Expression*> comprehension = make_comprehension(builder_, scope_, *callee->function->code,
+                                                             as_expression(args.front()), assigned);
       if (!comprehension.ok()) {
         if (!failed()) error_ = comprehension.error().message;
         return;
       }
+      declare(assigned);
       push_expr(*comprehension);
       stack_.back()->in_place =
           callee->function->code->view.flags & kCodeCoroutine;  // awaited by the compiler

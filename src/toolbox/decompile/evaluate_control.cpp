@@ -69,7 +69,12 @@ bool Evaluator::execute_control(const LiftedInstruction& it) {
       finish(End::kRaise, -1);
       return true;
     }
-    case Op::Stop: finish(End::kStop, -1); return true;
+    case Op::Stop:
+      // A `return` whose value is computed before a finally body that never ends.
+      if (stack_.size() > base() && stack_.back()->kind == ValueKind::kExpression)
+        emit(make<syntax::Return>(operand()));
+      finish(End::kStop, -1);
+      return true;
     case Op::MatchCase: match_case(cases_[static_cast<size_t>(it.arg)]); return true;
     default: return false;
   }
@@ -125,6 +130,8 @@ void Evaluator::branch(const LiftedInstruction& it) {
     if (kind != JumpTest::kFalse) return fail("an except clause that branches the other way");
     finish(End::kTypeTest, block_->first, block_->second);
     graph_.at(node_).test = value;
+    // A clause of `except*` gets the part of the exception that it matches.
+    if (value->in_place) graph_.at(node_).yes.stack.push_back(peek(1));
     return;
   }
   Expression* test = as_expression(value);
@@ -161,11 +168,17 @@ bool Evaluator::execute_exception(const LiftedInstruction& it) {
       graph_.at(node_).context = context_for(stack_, block_->region);
       return true;
     }
-    case Op::CheckExcMatch: {
+    case Op::CheckExcMatch:
+    case Op::CheckEgMatch: {
       Expression* type = operand();
-      push(ValueKind::kTypeTest, type);
+      push(ValueKind::kTypeTest, type)->in_place = it.op == Op::CheckEgMatch;
       return true;
     }
+    case Op::PrepReraiseStar:  // what the clauses of `except*` raised, and the exception
+      pop();
+      pop();
+      push(ValueKind::kNothing);
+      return true;
     case Op::PopExcept: leave_handler(); return true;
     case Op::Reraise: finish(End::kReraise, -1); return true;
     case Op::BeforeWith:

@@ -31,6 +31,11 @@ bool Evaluator::merge_stacks(int block) {
       return false;
     }
   }
+  const std::vector<int>& instructions = blocks_.at(block).instructions;
+  if (node.in.size() > 1 && !instructions.empty() && code_.at(instructions.front()).op == Op::Stop) {
+    run_separately(block);
+    return false;
+  }
   stack_ = stack_of(graph_, node.in.front());
   std::vector<size_t> different;
   for (const auto& edge : node.in) {
@@ -44,11 +49,16 @@ bool Evaluator::merge_stacks(int block) {
           std::find(different.begin(), different.end(), i) == different.end())
         different.push_back(i);
   }
+  const Block& it = blocks_.at(block);
+  // SWAP 2; POP_TOP: the operand of a chained comparison that its next part would have used is dropped.
+  const auto begins = [&](size_t at, Op op) {
+    return at < it.instructions.size() && code_.at(it.instructions[at]).op == op;
+  };
+  if (different.size() == 2 && stack_.size() >= 2 && begins(0, Op::Swap) && begins(1, Op::PopTop))
+    std::erase(different, stack_.size() - 2);
   if (different.empty()) return true;
   // Tested values that are only dropped: no way needs them.
-  const Block& it = blocks_.at(block);
-  if (different.size() == 1 && different.front() + 1 == stack_.size() && !it.instructions.empty() &&
-      code_.at(it.instructions.front()).op == Op::PopTop) {
+  if (different.size() == 1 && different.front() + 1 == stack_.size() && begins(0, Op::PopTop)) {
     bool all_used = true;
     for (const auto& edge : node.in) all_used = all_used && stack_of(graph_, edge).back()->used;
     if (all_used) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/evaluate.h"
 
 namespace suture::toolbox {
@@ -123,11 +124,13 @@ bool Evaluator::assign_special(Value* value, Expression* target) {
     case ValueKind::kEntered: graph_.withs[value->place].optional_vars = target; return true;
     case ValueKind::kException: {
       const Name* name = as<Name>(target);
-      if (!name || stack_.empty() || stack_.back()->kind != ValueKind::kPrevious) {
+      const bool star = regions_.at(value->place).kind == RegionKind::kExceptStar;
+      if (!name || stack_.empty() || (!star && stack_.back()->kind != ValueKind::kPrevious)) {
         fail("an exception that is stored elsewhere than in a name");
         return true;
       }
       graph_.at(node_).clause_name = name->id;
+      if (star) return true;  // mark_except_star() has cut out what clears it
       Value* previous = make_value(ValueKind::kPrevious);
       previous->place = stack_.back()->place;
       previous->name = name->id;
@@ -210,11 +213,7 @@ bool Evaluator::annotate(Expression* container, Expression* key, Expression* val
     return false;
   if (!result_.has_annotations) return false;
   auto& statements = graph_.at(node_).statements;
-  Expression* annotation = value;
-  const suture::Constant* as_text = constant_of(value);
-  constexpr int kFutureAnnotations = 0x1000000;
-  if (as_text && as_text->is(suture::Constant::Kind::kStr) && (scope_.view().flags & kFutureAnnotations))
-    annotation = name_expr(as_text->text);
+  Expression* annotation = annotation_expression(scope_.view().flags, value, builder_.tree);
   if (!statements.empty()) {
     const Assign* assignment = as<Assign>(statements.back());
     const Name* target =

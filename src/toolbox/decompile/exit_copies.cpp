@@ -69,8 +69,18 @@ class ExitMerger {
       if (next < 0 || behind == straight_.end() || behind->second >= kLongestCopy) return;
       length = behind->second + 1;
     }
-    const Key key{it.op,     it.arg,      it.flag,       it.constant, it.line,
-                  it.column, it.end_line, it.end_column, it.handler,  next};
+    // A copy may load a variable alone where the other one loads two at once, for both of which it has one place.
+    const bool placed = it.op != Op::LoadFast;
+    const Key key{it.op,
+                  it.arg,
+                  it.flag,
+                  it.constant,
+                  placed ? it.line : 0,
+                  placed ? it.column : 0,
+                  placed ? it.end_line : 0,
+                  placed ? it.end_column : 0,
+                  it.handler,
+                  next};
     const auto [known, fresh] = known_.try_emplace(key, i);
     canonical_[static_cast<size_t>(i)] = known->second;
     straight_.emplace(i, length);

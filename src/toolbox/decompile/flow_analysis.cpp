@@ -9,6 +9,7 @@ FlowAnalysis::FlowAnalysis(const FlowGraph& graph) {
   find_dominators(graph);
   find_loops(graph);
   find_exits(graph);
+  find_usual(graph);
 }
 
 std::vector<int> FlowAnalysis::successors(const FlowNode& node) {
@@ -113,6 +114,20 @@ void FlowAnalysis::find_exits(const FlowGraph& graph) {
       for (const Context* context = graph.at(node).context; context && !graph.at(to).context->inside(context);
            context = context->parent)
         exits_[context].insert(to);
+}
+
+void FlowAnalysis::find_usual(const FlowGraph& graph) {
+  usual_.assign(static_cast<size_t>(graph.size()), false);
+  std::vector<int> work = {graph.entry};
+  while (!work.empty()) {
+    const int at = work.back();
+    work.pop_back();
+    if (at < 0 || usual_[static_cast<size_t>(at)]) continue;
+    usual_[static_cast<size_t>(at)] = true;
+    const FlowNode& node = graph.at(at);
+    work.push_back(node.yes.to);
+    if (node.end != End::kTry && node.end != End::kWith) work.push_back(node.no.to);
+  }
 }
 
 const std::set<int>& FlowAnalysis::exits(const Context* context) const {

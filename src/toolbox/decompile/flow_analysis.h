@@ -23,15 +23,19 @@ class FlowAnalysis {
   const std::set<int>& loop(int header) const { return loops_.at(header); }
   // Nodes outside of a context that edges from inside lead to.
   const std::set<int>& exits(const Context* context) const;
+  // Does control come here only after an exception?
+  bool needs_exception(int node) const { return !usual_[static_cast<size_t>(node)]; }
 
  private:
   void find_order(const FlowGraph& graph);
   void find_dominators(const FlowGraph& graph);
   void find_loops(const FlowGraph& graph);
   void find_exits(const FlowGraph& graph);
+  void find_usual(const FlowGraph& graph);
 
   std::vector<int> order_, number_, dominator_, forward_, depth_;
   std::vector<std::vector<int>> children_, predecessors_;
+  std::vector<bool> usual_;  // reached without an exception
   std::map<int, std::set<int>> loops_;
   std::map<const Context*, std::set<int>> exits_;
 };

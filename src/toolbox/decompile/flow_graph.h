@@ -5,6 +5,7 @@
 // are merged as soon as their parts are known, so that in the end a node is a list of statements.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -51,7 +52,7 @@ struct Value {
   ValueKind kind = ValueKind::kExpression;
   syntax::Expression* expr = nullptr;
   bool used = false;            // has become part of an expression or a test
-  bool in_place = false;        // of an augmented assignment
+  bool in_place = false;        // of an augmented assignment; kTypeTest: of `except*`
   bool display = false;         // built here, not a constant: may grow
   bool filled = false;          // by a comprehension
   int conversion = -1;          // 3.13: CONVERT_VALUE waits for FORMAT
@@ -143,6 +144,14 @@ struct FlowNode {
   std::vector<std::pair<int, bool>> in;  // nodes with an edge here; true: their `no` edge
 
   bool has_no_statements() const { return statements.empty() && !element; }
+  // Goes on, and computes no value for what follows.
+  bool does_nothing() const {
+    if (end != End::kGoto || !has_no_statements() || !clause_name.empty() || dead || yes.to < 0) return false;
+    return std::all_of(yes.stack.begin(), yes.stack.end(), [&](const Value* value) {
+      return value->kind == ValueKind::kNothing ||
+             std::find(entry.begin(), entry.end(), value) != entry.end();
+    });
+  }
 };
 
 struct WithParts {

@@ -5,6 +5,8 @@
 // turn StopIteration into RuntimeError) are dropped: what they cover belongs to the next region outwards. The others are the
 // regions; they form a tree.
 //
+// mark_except_star() gives handlers of `except*` clauses the shape of other handlers.
+//
 // fold_finally_bodies() then cuts the copies of `finally` bodies out: control that leaves such a region continues behind the
 // copy, as if the statement ran nothing. The copy must equal the body in the handler (a walk over both at once), else it is an error.
 #pragma once
@@ -39,6 +41,7 @@ struct Regions {
   bool inside(int region, int outer) const;  // region is outer, or within it
 };
 
+void mark_except_star(LiftedCode& code);  // before find_regions
 Result<Regions> find_regions(const LiftedCode& code);
 Status fold_finally_bodies(LiftedCode& code, Regions& regions);
 

@@ -67,15 +67,22 @@ struct Generic {
 Result<Generic> make_generic(Builder& builder, const Scope& around, const CodeTree& code,
                              const std::vector<syntax::Expression*>& arguments);
 // __name of a class, from the name the compiler has made of it.
-std::string unmangled(const Scope& scope, const std::string& name);
+std::string unmangled(const std::string& class_name, const std::string& name);
+inline std::string unmangled(const Scope& scope, const std::string& name) {
+  return unmangled(scope.class_name, name);
+}
 
 Result<syntax::Statement*> make_function(Builder& builder, const Scope& around, const FunctionParts& parts,
                                          syntax::Expressions decorators);
 Result<syntax::Statement*> make_class(Builder& builder, const Scope& around, const ClassParts& parts,
                                       syntax::Expressions decorators);
 Result<syntax::Expression*> make_lambda(Builder& builder, const Scope& around, const FunctionParts& parts);
+// Variables of the code around that a comprehension assigns to: `[x := i for i in y]`.
+struct AssignedOutside {
+  std::set<std::string> globals, nonlocals;
+};
 // `first_iterable` takes the place of the argument that holds it.
 Result<syntax::Expression*> make_comprehension(Builder& builder, const Scope& around, const CodeTree& code,
-                                               syntax::Expression* first_iterable);
+                                               syntax::Expression* first_iterable, AssignedOutside& assigned);
 
 }  // namespace suture::toolbox

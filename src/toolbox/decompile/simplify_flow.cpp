@@ -30,17 +30,6 @@ class Simplifier {
   }
 
  private:
-  // Does nothing, and computes no value for what follows.
-  bool is_empty(const FlowNode& node) const {
-    if (node.end != End::kGoto || !node.has_no_statements() || !node.clause_name.empty() || node.dead ||
-        node.yes.to < 0)
-      return false;
-    return std::all_of(node.yes.stack.begin(), node.yes.stack.end(), [&](const Value* value) {
-      return value->kind == ValueKind::kNothing ||
-             std::find(node.entry.begin(), node.entry.end(), value) != node.entry.end();
-    });
-  }
-
   void redirect(int from, bool no_edge, int to) {
     Edge& edge = no_edge ? graph_.at(from).no : graph_.at(from).yes;
     auto& in = graph_.at(edge.to).in;
@@ -52,7 +41,7 @@ class Simplifier {
   // Past nodes that do nothing; a cycle of them stays.
   int past_empty(int node) const {
     int at = node;
-    for (int steps = 0; at >= 0 && is_empty(graph_.at(at)); ++steps) {
+    for (int steps = 0; at >= 0 && graph_.at(at).does_nothing(); ++steps) {
       if (steps > graph_.size()) return node;
       at = graph_.at(at).yes.to;
     }
@@ -75,7 +64,7 @@ class Simplifier {
     graph_.entry = past_empty(graph_.entry);
     for (int i = 0; i < graph_.size(); ++i) {
       FlowNode& node = graph_.at(i);
-      if (i != graph_.entry && node.in.empty() && is_empty(node) && past_empty(i) != i) unlink(i);
+      if (i != graph_.entry && node.in.empty() && node.does_nothing() && past_empty(i) != i) unlink(i);
     }
   }
 

@@ -55,16 +55,19 @@ void Structurer::emit_for(int node, const Frame& frame, Statements& out, int& ne
 }
 
 // Where control goes from a loop: directly, or through code that stands inside the loop in the source although it never comes
-// back (`if x: f(); break`). Such code lies before the loop's end in the bytecode.
+// back (`if x: f(); break`). Such code lies before the loop's end in the bytecode. Since 3.12 what only runs after an exception lies
+// behind everything else.
 std::set<int> Structurer::ways_out(int header, bool tested, int exhausted, const Frame& frame) const {
   const std::set<int>& loop = flow_.loop(header);
-  int last = 0;
+  int last = 0, last_usual = 0;
   const Context* context = graph_.at(header).context;
   for (const int node : loop) {
     bool handler = false;
     for (const Context* at = graph_.at(node).context; at && at != context; at = at->parent)
       handler = handler || at->kind == Context::Kind::kHandler;
-    if (!handler) last = std::max(last, graph_.at(node).place);
+    if (handler) continue;
+    last = std::max(last, graph_.at(node).place);
+    if (!flow_.needs_exception(node)) last_usual = std::max(last_usual, graph_.at(node).place);
   }
   std::set<int> result, seen;
   std::vector<int> work;
@@ -78,7 +81,8 @@ std::set<int> Structurer::ways_out(int header, bool tested, int exhausted, const
     // What is inside of a statement of the loop (a handler, the rest of another loop) belongs to it.
     const bool deeper = !context->inside(graph_.at(at).context) && flow_.dominates(header, at);
     const bool named = at == frame.follow || is_jump_target(at, frame) || at == exhausted;
-    if (!deeper && (named || graph_.at(at).place > last || !flow_.dominates(header, at))) {
+    const bool behind = graph_.at(at).place > (flow_.needs_exception(at) ? last : last_usual);
+    if (!deeper && (named || behind || !flow_.dominates(header, at))) {
       result.insert(at);
       continue;
     }

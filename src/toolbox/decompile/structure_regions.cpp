@@ -59,12 +59,13 @@ void Structurer::emit_finally(int node, const Frame& frame, Statements& out, int
   fill(body);
   fill(last);
   next = inside.follow;
-  Try* nested = body.size() == 1 ? as<Try>(body.front()) : nullptr;
-  if (nested && nested->finalbody.empty()) {
+  const auto joined = [&](auto* nested) {
+    if (!nested || !nested->finalbody.empty()) return false;
     nested->finalbody = std::move(last);
     out.push_back(nested);
-    return;
-  }
+    return true;
+  };
+  if (body.size() == 1 && (joined(as<Try>(body.front())) || joined(as<TryStar>(body.front())))) return;
   out.push_back(make<Try>(std::move(body), std::vector<ExceptHandler>{}, Statements{}, std::move(last)));
 }
 
@@ -76,7 +77,9 @@ void Structurer::emit_except(int node, const Frame& frame, Statements& out, int&
   const int behind_body = pick_exit(region, frame), behind_handlers = pick_exit(handler, frame);
   int follow = behind_body < 0 ? behind_handlers : behind_body;
   bool has_else = behind_body >= 0 && behind_handlers >= 0 && behind_body != behind_handlers;
-  if (has_else && is_jump_target(behind_handlers, frame)) has_else = false;  // handlers jump themselves
+  const bool star = regions_.at(it.region).kind == RegionKind::kExceptStar;
+  if (has_else && !star && is_jump_target(behind_handlers, frame))
+    has_else = false;  // handlers jump themselves
   if (has_else) follow = behind_handlers;
   Frame inside = frame, handling = frame;
   inside.context = region ? region : frame.context;
@@ -85,18 +88,29 @@ void Structurer::emit_except(int node, const Frame& frame, Statements& out, int&
   handling.follow = follow;
   Statements body, otherwise;
   emit(it.yes.to, inside, body);
-  std::vector<ExceptHandler> handlers = emit_handlers(it.no.to, handling);
+  std::vector<ExceptHandler> handlers = emit_handlers(it.no.to, handling, star);
   if (has_else) {
     Frame outside = frame;
     outside.follow = follow;
     emit(behind_body, outside, otherwise);
   }
   fill(body);
-  out.push_back(make<Try>(std::move(body), std::move(handlers), std::move(otherwise), Statements{}));
+  if (star)
+    out.push_back(make<TryStar>(std::move(body), std::move(handlers), std::move(otherwise), Statements{}));
+  else
+    out.push_back(make<Try>(std::move(body), std::move(handlers), std::move(otherwise), Statements{}));
   next = follow;
 }
 
-std::vector<ExceptHandler> Structurer::emit_handlers(int handler, const Frame& frame) {
+// Through nodes that do nothing.
+int Structurer::past_empty(int node) const {
+  for (int steps = 0; graph_.at(node).does_nothing() && steps <= graph_.size(); ++steps)
+    node = graph_.at(node).yes.to;
+  return node;
+}
+
+// Control goes on behind the clause that has run; with `except*`, at the next one.
+std::vector<ExceptHandler> Structurer::emit_handlers(int handler, Frame frame, bool star) {
   std::vector<ExceptHandler> result;
   for (int at = handler; at >= 0 && !failed();) {
     const FlowNode& it = graph_.at(at);
@@ -109,8 +123,12 @@ std::vector<ExceptHandler> Structurer::emit_handlers(int handler, const Frame& f
       }
       clause.type = it.test->expr;
       clause.name = graph_.at(it.yes.to).clause_name;
-      emit(it.yes.to, frame, clause.body);
       at = it.no.to;
+      if (star) {
+        at = frame.follow = past_empty(it.no.to);
+        if (at >= 0 && graph_.at(at).end != End::kTypeTest) at = -1;
+      }
+      emit(it.yes.to, frame, clause.body);
     } else {
       emit(at, frame, clause.body);
       at = -1;

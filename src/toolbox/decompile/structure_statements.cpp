@@ -108,6 +108,10 @@ bool Structurer::emit_from_header(int header, const Frame& frame, Statements& ou
 bool Structurer::emit_node(int node, const Frame& frame, Statements& out, int& next) {
   FlowNode& it = graph_.at(node);
   next = -1;
+  if (it.end == End::kStop) {  // perhaps a `return` that a finally body without an end takes over
+    out.insert(out.end(), it.statements.begin(), it.statements.end());
+    return false;
+  }
   if (!it.context->inside(frame.context)) {
     if (can_return_early(node))
       out.push_back(make<Return>(it.test->expr));

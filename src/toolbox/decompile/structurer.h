@@ -47,7 +47,8 @@ class Structurer {
   void emit_try(int node, const Frame& frame, Statements& out, int& next);
   void emit_except(int node, const Frame& frame, Statements& out, int& next);
   void emit_finally(int node, const Frame& frame, Statements& out, int& next);
-  std::vector<syntax::ExceptHandler> emit_handlers(int handler, const Frame& frame);
+  std::vector<syntax::ExceptHandler> emit_handlers(int handler, Frame frame, bool star);
+  int past_empty(int node) const;
   void emit_with(int node, const Frame& frame, Statements& out, int& next);
   void emit_match(int node, const Frame& frame, Statements& out, int& next);
   bool is_next_case(int node, const Value* subject) const;

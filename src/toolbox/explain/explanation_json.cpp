@@ -211,7 +211,7 @@ void write_notes(JsonWriter& json, const Explanation& explanation) {
   json.key("injected_faults").begin_array();
   for (const InjectedFaultModel& fault : explanation.model().injected_faults) {
     json.begin_object().field("stage", fault.stage).field("kind", fault.kind).field("what", fault.what);
-    json.field("op", fault.op).field("node", fault.node).field("graph", fault.graph);
+    json.field("at", fault.at).field("op", fault.op).field("node", fault.node).field("graph", fault.graph);
     json.field("function", fault.function).field("file", fault.file).field("line", fault.line);
     json.field("count", fault.count).end_object();
   }

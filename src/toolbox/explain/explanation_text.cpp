@@ -173,8 +173,8 @@ std::string explanation_text(const Explanation& explanation) {
   for (const InternalErrorModel& error : explanation.model().internal_errors)
     out += fmt::format("Internal Error: {} in {}: {}\n", error.step, error.function, error.message);
   for (const InjectedFaultModel& fault : explanation.model().injected_faults)
-    out += fmt::format("Injected Fault: {} ({}) on op '{}' at {}:{}: wrong on purpose\n", fault.kind,
-                       fault.stage, fault.op, fault.file, fault.line);
+    out += fmt::format("Injected Fault: {} ({}) on {} at {}:{}: wrong on purpose\n", fault.kind, fault.stage,
+                       fault.at, fault.file, fault.line);
   write_breaks(out, explanation);
   write_skips(out, explanation);
   write_calls_during_compile(out, explanation);

@@ -49,9 +49,9 @@ Text cache_trouble(const EventRecord& event, RenderContext& context) {
 
 Text fault_injected(const EventRecord& event, RenderContext&) {
   return fmt::format(
-      "inject_fault is on: {} ({}) on op '{}' of graph {}, {}:{}. Results of this program are wrong on "
+      "inject_fault is on: {} ({}) on {} of graph {}, {}:{}. Results of this program are wrong on "
       "purpose.",
-      event.str("kind"), event.str("stage"), event.str("op"), event.str("graph"), event.str("file"),
+      event.str("kind"), event.str("stage"), event.str("at"), event.str("graph"), event.str("file"),
       event.integer("line"));
 }
 

@@ -247,19 +247,13 @@ void TraceModel::add_hint(const EventRecord& event) {
 
 void TraceModel::add_injected_fault(const EventRecord& event) {
   auto& fault = find_or_add(injected_faults, [&](const InjectedFaultModel& f) {
-    return f.kind == event.str("kind") && f.node == event.str("node") && f.graph == event.str("graph");
+    return f.kind == event.str("kind") && f.at == event.str("at") && f.node == event.str("node") &&
+           f.graph == event.str("graph");
   });
   const FrameModel* frame = find_frame(event.compile.frame);
-  fault = {event.str("stage"),
-           event.str("kind"),
-           event.str("what"),
-           event.str("op"),
-           event.str("node"),
-           event.str("graph"),
-           frame ? frame->function : "",
-           event.str("file"),
-           event.integer("line"),
-           fault.count + 1};
+  fault = {event.str("stage"), event.str("kind"),     event.str("what"),  event.str("at"),
+           event.str("op"),    event.str("node"),     event.str("graph"), frame ? frame->function : "",
+           event.str("file"),  event.integer("line"), fault.count + 1};
 }
 
 void TraceModel::add_calls_during_compile(const EventRecord& event) {

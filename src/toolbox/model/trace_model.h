@@ -161,7 +161,7 @@ struct HintModel {  // perf_hint: one per place and sentence, with what the newe
 };
 
 struct InjectedFaultModel {  // fault_injected: one per kind and node
-  std::string stage, kind, what, op, node, graph, function, file;
+  std::string stage, kind, what, at, op, node, graph, function, file;
   int64_t line = 0, count = 0;
 };
 

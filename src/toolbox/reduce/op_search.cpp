@@ -45,6 +45,7 @@ class OpSearch final : public Search {
     kChunks,
     kSingles,
     kOutputs,
+    kAllNumbers,
     kNumbers,
     kDone
   };
@@ -73,6 +74,7 @@ class OpSearch final : public Search {
   bool plan_next();
   bool plan_one();
   bool plan_chunks();
+  bool plan_all_numbers();
   bool plan_attempts();
   void enter(Phase phase);
   void enter_interior();
@@ -176,7 +178,7 @@ void OpSearch::enter(Phase phase) {
         attempts_.push_back({static_cast<int>(problem_->nodes.size() + i), 1});
     }
   }
-  if (phase == Phase::kNumbers) {
+  if (phase == Phase::kNumbers || phase == Phase::kAllNumbers) {
     for (int i = static_cast<int>(problem_->nodes.size()); i-- > 0;)
       if (used[static_cast<size_t>(i)] && node(i).may_be_number && !(node(i).op && kept(i)))
         attempts_.push_back({i, kNumber});
@@ -306,6 +308,16 @@ bool OpSearch::ask_attempt() {
                                     std::to_string(left) + " ops");
 }
 
+bool OpSearch::plan_all_numbers() {
+  if (attempts_.size() < 2) {
+    phase_ = Phase::kNumbers;
+    return false;
+  }
+  Choice choice = best_;
+  for (const Attempt& attempt : attempts_) choice[static_cast<size_t>(attempt.element)] = kNumber;
+  return ask(std::move(choice), fmt::format("numbers instead of all {} inputs", attempts_.size()));
+}
+
 bool OpSearch::plan_attempts() {
   for (; !attempts_.empty(); attempts_.pop_back())
     if (ask_attempt()) return true;
@@ -319,7 +331,7 @@ bool OpSearch::plan_attempts() {
       break;
     case Phase::kOutputs:
       loosened_ = progress_;
-      enter(Phase::kNumbers);
+      enter(Phase::kAllNumbers);
       break;
     default: loosened_ |= progress_; enter(loosened_ ? Phase::kSingles : Phase::kDone);
   }
@@ -336,6 +348,7 @@ bool OpSearch::plan_phase() {
     case Phase::kNext: return plan_next();
     case Phase::kOne: return plan_one();
     case Phase::kChunks: return plan_chunks();
+    case Phase::kAllNumbers: return plan_all_numbers();
     default: return plan_attempts();
   }
 }
@@ -375,6 +388,11 @@ void OpSearch::took(bool same) {
         asked_way_ = Way::kBypassing;
       }
       break;
+    case Phase::kAllNumbers:
+      progress_ = same;
+      if (same) attempts_.clear();
+      phase_ = Phase::kNumbers;
+      break;
     default: progress_ |= same; attempts_.pop_back();
   }
 }
@@ -410,7 +428,10 @@ int64_t OpSearch::bound() const {
   switch (phase_) {
     case Phase::kDone: return 0;
     case Phase::kOutputs:
-    case Phase::kNumbers: left = static_cast<int64_t>(attempts_.size()) + inputs + (count + 1) * pass; break;
+    case Phase::kAllNumbers:
+    case Phase::kNumbers:
+      left = static_cast<int64_t>(attempts_.size()) + 1 + inputs + (count + 1) * pass;
+      break;
     case Phase::kSuspects: left += static_cast<int64_t>(problem_->suspects.size() - at_); [[fallthrough]];
     case Phase::kPrefix: left += halvings(hi_ - lo_) + halvings(hi_) + 1; [[fallthrough]];
     case Phase::kSuffix: left += halvings(hi_ - lo_) + 1; [[fallthrough]];

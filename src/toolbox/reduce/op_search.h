@@ -20,7 +20,7 @@
 //   4. singles    each op left is cut, or replaced by each of its operands, until no single step helps: 1-minimal
 //   5. chunks     only when the answers turn out not to be monotone (something that was needed goes after all, or much seems
 //                 needed): deletion of chunks with the round sizes of counter-based delta debugging (CDD), then 4 again
-//   6. outputs that others read, and inputs that can be numbers
+//   6. outputs that others read, and inputs that can be numbers: all of them at once, then one by one
 //
 // Sources: Zeller and Hildebrandt 2002 (1-minimality), Junker 2004 (QuickXplain: the next needed element by bisection),
 // Wang et al. 2021 (probabilistic delta debugging: what is likelier to be needed decides what is asked first), Zhang et al. 2024

@@ -20,6 +20,9 @@ struct VerifyOptions {
   std::vector<std::string> synthetic_locals;
   // Where the first was renamed: the qualified name that those of the code objects in it begin with. "": its own.
   std::string first_qualname;
+  // Whether they may be where the program could see them (`locals()`, the namespace of a module or class); the verdict then
+  // says by what.
+  bool synthetic_locals_may_show = false;
   // Steps of the walk per code object, so that hostile code ends in "different: too large to compare".
   int step_limit = 4'000'000;
 };
@@ -34,6 +37,7 @@ struct CodeVerdict {
   // Of the first difference on the walk: one sentence with both places, and the instructions (indices into
   // decode_function's instructions; -1: it is in the header).
   std::string difference;
+  std::string seen_by;  // path-equivalent: what may see the synthetic locals; "": nothing
 };
 
 std::string_view verdict_name(CodeVerdict::Kind kind);  // "same bytecode", "path-equivalent", "different"

@@ -1,0 +1,82 @@
+"""Statements whose bytecode differs between versions: each comes back as the same text from every Python found on this machine."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from suture import _toolbox
+from suture._recompile import RUNNING, compiler_for, other_python
+
+# Nothing here is run or compiled by suture.compile: 0 frames.
+
+VERSIONS = [(3, 11), (3, 12), (3, 13)]
+
+EXCEPTION_GROUPS = {
+    "clauses": "try:\n    f()\nexcept* A as e:\n    g(e)\nexcept* (B, C):\n    h()\nexcept* x.D[0] as e:\n    pass\nelse:\n    i()\nfinally:\n    j()\nk()",
+    "without an end": "try:\n    raise A\nexcept* A as e:\n    raise B from e\nexcept* B:\n    raise",
+    "only passes": "try:\n    f()\nexcept* A:\n    pass",
+    "chosen type": "try:\n    f()\nexcept* A if a else B:\n    g()",
+    "statements in clauses": "try:\n    f()\nexcept* A as e:\n    for i in e.exceptions:\n        if i:\n            continue\n        break\n    else:\n        g()\n    while h():\n        i()\nexcept* B:\n    with c as d:\n        d()",
+    "nested": "try:\n    try:\n        f()\n    except* A as e:\n        try:\n            g(e)\n        except* B as e:\n            h(e)\n        except* C:\n            pass\n        finally:\n            i()\nexcept D as e:\n    try:\n        j()\n    except E:\n        pass\nfinally:\n    try:\n        k()\n    except* F:\n        l()",
+    "in loops": "for i in a:\n    try:\n        if f(i):\n            continue\n        if g(i):\n            break\n        h()\n    except* A as e:\n        j(e)\n    else:\n        k()\nwhile b:\n    try:\n        f()\n        break\n    except* A:\n        g()",
+    "in with": "with a as b:\n    try:\n        f()\n    except* A:\n        g()\nwith c:\n    try:\n        return f()\n    except* A as e:\n        g(e)\n    return h()",
+    "name of a cell": "try:\n    f()\nexcept* A as e:\n    g(lambda: e)\nexcept* B as e:\n    e = None\n    del e",
+    "in a generator": "try:\n    yield f()\nexcept* A as e:\n    yield e\nfinally:\n    yield from g()",
+}
+ASYNC_EXCEPTION_GROUPS = {
+    "await": "async with a as b:\n    try:\n        await f()\n    except* A as e:\n        await g(e)\n        async for i in e:\n            yield i\n    else:\n        await h()\n    finally:\n        await i()",
+}
+COMPREHENSIONS = {
+    "or not": "x = [i for i in y if 'a' in i or not i.b()]\nx = {i: j for i in y if not i.a() or 'b' in i for j in i if j and not i}",
+    "one item": "x = [j for i in y for j in [f(i)]]\nx = {j: k for i in y if i for j, k in [(i, f(i))] if j}\nx = (j for i in y for j in [i])",
+    "never": "x = (None for i in y if False)",
+}
+COMPARISONS = {
+    "chains": "f(a < b < c < d < e)\nx = a == b == c is not d in e or f(a) < b\nreturn a < b() < c < d",
+}
+CLASSES = {
+    "names of its own": "class C:\n    __qualname__ = 'D'\n    __module__ = 'm'\n    __doc__ = 1\n    x = 2\n    __static_attributes__ = ('y',)",
+    "module again": "class C(A):\n    __module__ = __name__\n    __qualname__ = 'C'\n    def m(self):\n        return super().m()",
+}
+RETURNS = {
+    "behind with": "with a as b:\n    c = f(b)\n    d = g(c)\nreturn c, d",
+    "break out of with": "while True:\n    f()\n    with a:\n        g()\n        break\n    h()\ni()",
+}
+UNREACHED = {
+    "cells": "def g():\n    return h\nf(d)\nif 0:\n    def h():\n        return a, h\n    k = lambda: self.l(k)\nreturn 3",
+    "constants before others": "if x:\n    return 1\nif 0:\n    def g(s):\n        return self\n    def h():\n        g(h)\nreturn 4",
+    "variables": "v: int\nprint(v)\nif 0:\n    w = 1\ndel w",
+    "returns": "try:\n    return f(a)\nfinally:\n    raise b",
+    "free variables": "def g():\n    try:\n        f()\n        return x\n    finally:\n        while True:\n            h()\nreturn g",
+    "walrus": "global g1\ndef h():\n    nonlocal x\n    global g1\n    [x := i for i in y], {g1 := i for i in y}\n    return x, g1\nreturn [a := i for i in y]",
+    "generator": "return a\nyield",
+}
+ASYNC_UNREACHED = {"generator": "try:\n    await f()\nexcept A:\n    await g()\nreturn\nyield"}
+BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS, **UNREACHED}
+ASYNC_BODIES = {**ASYNC_EXCEPTION_GROUPS, **ASYNC_UNREACHED}
+
+
+def assert_comes_back(version: tuple[int, int], source: str) -> None:
+    if version != RUNNING and other_python(version) is None:
+        pytest.skip(f"no Python {version[0]}.{version[1]}")
+    compiler, why = compiler_for(version)
+    assert compiler is not None, why
+    record = _toolbox.decompile_marshal(compiler(source, 0), version, compiler, "", None, "", 1)
+    assert record["verdict"] == "verified: same bytecode", f"{record['codes']}\n{source}\n{record['source']}"
+    assert record["tier"] == 1, f"{record['codes']}\n{source}\n{record['source']}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("statement", BODIES)
+def test_statement(statement: str, version: tuple[int, int]) -> None:
+    body = textwrap.indent(BODIES[statement], "    ")
+    assert_comes_back(version, f"def f(self, a, b, c, d, x, y):\n{body}\n")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("statement", ASYNC_BODIES)
+def test_asynchronous_statement(statement: str, version: tuple[int, int]) -> None:
+    body = textwrap.indent(ASYNC_BODIES[statement], "    ")
+    assert_comes_back(version, f"async def f(a, b, c):\n{body}\n")
