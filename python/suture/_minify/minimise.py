@@ -17,16 +17,15 @@ budget), the smallest case so far is the result.
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from suture._minify import simplify, suspects
 from suture._minify.case import Case, CaseError, signature_of_inputs
+from suture._minify.checkpoint import Checkpoint
 from suture._minify.operations import Operations, settled, with_graph
 from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle, Servers
 from suture._minify.recorded import RecordedValues
@@ -217,7 +216,7 @@ class _Search:
         self._known: dict[str, Verdict] = {}
         self._free: frozenset[str] = frozenset()  # keys of cases that the checkpoint knows: they cost nothing
         self._counted: set[str] = set()  # keys of cases that are no further call
-        self._checkpoint: _Checkpoint | None = None
+        self._checkpoint: Checkpoint | None = None
 
     def start(self, oracle: Oracle | TestOracle, checkpoint: Path | None, max_bytes: int) -> None:
         self._oracle = oracle
@@ -232,7 +231,7 @@ class _Search:
         self.result = Result(first, self._given, signature, rate=oracle.rate)
         self._taken = [self.result.case]  # from the first to the smallest
         if checkpoint:
-            self._checkpoint = _Checkpoint(checkpoint, f"{case.key} {signature}")
+            self._checkpoint = Checkpoint(checkpoint, f"{case.key} {signature}")
             self._known = self._checkpoint.verdicts
             self._free = frozenset(self._known)
             self._counted = set(self._free)
@@ -441,55 +440,6 @@ def _sampled(case: Case, oracle: Oracle | TestOracle, max_bytes: int) -> Case:
         f"the inputs have {gigabytes:.1f} GiB, more than max_bytes ({max_bytes / 2**30:.1f} GiB), and the case does not fail with "
         f"sizes cut to {', '.join(map(str, _SAMPLES))}: find smaller inputs that fail, or raise max_bytes"
     )
-
-
-class _Checkpoint:
-    """Verdicts in a file, one JSON object per line; the first says of which search they are."""
-
-    def __init__(self, path: Path, search: str) -> None:
-        self._path = path
-        self.verdicts: dict[str, Verdict] = {}
-        try:
-            if path.exists() and path.stat().st_size:
-                self._read(search)
-                self._file = path.open("a", encoding="utf-8")
-            else:
-                self._file = path.open("w", encoding="utf-8")
-                self._write({"suture_minify": 1, "search": search})
-        except OSError as error:
-            raise self._trouble(error) from error
-
-    def _read(self, search: str) -> None:
-        lines = self._path.read_text(encoding="utf-8").splitlines()
-        try:
-            if json.loads(lines[0]) != {"suture_minify": 1, "search": search}:
-                raise MinifyError(
-                    f"{self._path} is the checkpoint of another search: choose another file, or remove it"
-                )
-            for line in lines[1:]:
-                row = json.loads(line)
-                self.verdicts[row["case"]] = Verdict(row["verdict"])
-        except json.JSONDecodeError as error:
-            # The last line of a process that was killed may be torn.
-            if not self.verdicts and len(lines) < 2:
-                raise MinifyError(f"{self._path} is no checkpoint: {error}") from error
-            with self._path.open("r+", encoding="utf-8") as file:
-                whole = [line + "\n" for line in lines[: 1 + len(self.verdicts)]]
-                file.truncate(len("".join(whole).encode()))
-
-    def _write(self, row: dict[str, Any]) -> None:
-        try:
-            self._file.write(json.dumps(row) + "\n")
-            self._file.flush()
-        except OSError as error:
-            raise self._trouble(error) from error
-
-    def add(self, key: str, verdict: Verdict) -> None:
-        self._write({"case": key, "verdict": verdict})
-
-    def _trouble(self, error: OSError) -> MinifyError:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        return MinifyError(f"the checkpoint {self._path} cannot be used: {reason}; choose another file")
 
 
 __all__ = ["CaseError", "Limits", "MinifyError", "NotReproduced", "Progress", "Result", "Step", "minimise"]
