@@ -16,6 +16,8 @@ from bench.minify_beside_torch import beside_torch
 from bench.minify_faults import FAULTS as BACKEND_FAULTS
 from bench.minify_faults import Seeded, chain, dag, is_minimal, ops_of
 from bench.minify_native_faults import NATIVE_FAULTS
+from bench.minify_program_faults import PROGRAM_FAULTS, reduced
+from bench.minify_program_faults import is_minimal as program_is_minimal
 from suture._minify.minimise import Result, minimise
 from suture._minify.oracle import Limits, Oracle, Servers
 
@@ -84,9 +86,22 @@ def cost_of_a_call() -> None:
             )
 
 
+def programs() -> None:
+    """Faults outside of graphs: the program and its calls are reduced."""
+    minimal = 0
+    for fault in PROGRAM_FAULTS:
+        done = reduced(fault)
+        minimal += program_is_minimal(done, fault)
+        lines = f"{len(fault.program.splitlines())} -> {len(done.result.text.splitlines())} lines"
+        part = done.fault.part if done.fault else ""
+        print(f"{fault.name:<46} {part:<17} {lines:>18} {done.result.calls:>5} {done.result.seconds:>8.2f}", flush=True)
+    bars.at_least("minify: seeded faults of guards and resume functions that end minimal", minimal, len(PROGRAM_FAULTS))
+
+
 def minify() -> None:
     with Servers() as servers:
         cost_of_a_call()
         large_graphs(servers)
         faults(servers)
+        programs()
         beside_torch(servers)

@@ -103,6 +103,10 @@ def _compile(fn: Any, settings: dict[str, Any], depth: int) -> Any:
     )
     for observe in observers:
         observe(compiled)
+    if config.repro_level == 4 and config.repro_after:
+        from suture._minify import frame_checks
+
+        frame_checks.install()
     return compiled
 
 

@@ -24,7 +24,7 @@ class DecompiledCode:
     qualname: str
     first_line: int
     tier: int  # 1 idiomatic, 2 structured with flags, 3 dispatch loop, 4 annotated disassembly
-    verdict: str  # "verified: same bytecode", "verified: path-equivalent" or "unverified: <why>"
+    verdict: str  # "verified: same bytecode", "verified: path-equivalent[, with ...]" or "unverified: <why>"
     note: str = ""  # why it is not in a higher tier
 
 

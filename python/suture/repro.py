@@ -23,9 +23,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suture._minify.defaults import BUDGET, RUN_SECONDS
+
 if TYPE_CHECKING:
-    from suture._minify.minimise import Progress
     from suture._minify.modes import Settings
+    from suture._minify.progress import Progress
 
 INTERRUPTED = 130
 
@@ -62,6 +64,44 @@ def main(
         return INTERRUPTED
 
 
+def program(
+    file: str,
+    *,
+    goal: str,
+    function: str = "",
+    arguments: Sequence[str] = (),
+    default: str = "run",
+    argv: Sequence[str] | None = None,
+    **_: Any,
+) -> None:
+    """Does what the command line names with a file that holds a program (suture._minify.program_file), and ends the process with
+    the exit code of the mode. Where a tool runs the file as a program this returns at once, and the program runs."""
+    from suture.cli import _program
+
+    if _program.is_running:
+        return
+    asked = _parser(file, default).parse_args(argv)
+    try:
+        code = run_program_mode(asked.mode, Path(file), settings_of(asked))
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    raise SystemExit(code)
+
+
+def run_program_mode(mode: str, path: Path, settings: Settings) -> int:
+    """One of MODES for the program in the file at `path`."""
+    from suture._minify import modes, program_modes
+    from suture._minify.repro_file import NotARepro
+
+    def say(text: str) -> None:
+        print(text, flush=True)
+
+    try:
+        return program_modes.run_mode(mode, path, settings, say)
+    except (NotARepro, OSError) as error:
+        return modes.cannot_run(str(error), say)
+
+
 def _parser(file: str, default: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=Path(file).name,
@@ -81,9 +121,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="of the whole search")
     parser.add_argument(
-        "--run-limit", type=_seconds, default=30.0, metavar="SECONDS", help="of a run; longer is a hang"
+        "--run-limit", type=_seconds, default=RUN_SECONDS, metavar="SECONDS", help="of a run; longer is a hang"
     )
-    parser.add_argument("--budget", type=_count, default=2000, metavar="N", help="runs that the search may take")
+    parser.add_argument("--budget", type=_count, default=BUDGET, metavar="N", help="runs that the search may take")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where files are written")
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="keeps verdicts; the search goes on from there")
     parser.add_argument("--log", type=Path, metavar="FILE", help="one line per step, taken or not")
@@ -127,7 +167,7 @@ def progress_line() -> Iterator[Callable[[Progress], None]]:
 
     def show(progress: Progress) -> None:
         line = (
-            f"{progress.stage}: {progress.after} ops, {progress.calls} calls in {progress.seconds:.0f} s, "
+            f"{progress.stage}: {progress.after} {progress.unit}, {progress.calls} calls in {progress.seconds:.0f} s, "
             f"at most {progress.bound} more in this stage"
         )
         sys.stderr.write(f"\r\x1b[K{line[:78]}")

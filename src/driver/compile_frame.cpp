@@ -238,6 +238,8 @@ Result<CompileOutcome> compile_frame(CodeCache& cache, const FrameInput& input, 
   for (const auto& [name, value] : frame.options.overrides) SUTURE_TRY_VOID(options.set(name, value));
   // For this function only; the process-wide switch is tested at every call, so that it can be taken back.
   if (options.flag("disable")) return skip("disabled by options of this function");
+  if (const int64_t limit = options.number("frame_limit"); limit >= 0 && frame.id >= limit)
+    return skip(fmt::format("frame {} is beyond frame_limit={}", frame.id, limit));
   CompileContext ctx{compiler.trace, options, frame.options, {frame.id, frame.compiles++, 0}};
 
   if (!can_be_rewritten(running_python_version())) {

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import suture
+from suture import _toolbox
+from suture._recompile import RUNNING, compile_here, other_python
 from tests.support.oracle import frames_compiled
 
 PATHS = "verified: path-equivalent"
@@ -125,3 +127,109 @@ def test_compilers_of_other_pythons_are_kept_and_closed() -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---- modules and classes: the loop's own variables are names, set before and deleted behind it
+
+MODULE = '''
+"""About the module."""
+from __future__ import annotations
+import os.path as path, sys
+from math import *
+
+limit: int = 3
+total = 0
+for number in range(limit):
+    if number == 2:
+        break
+    total += number
+else:
+    total = -1
+try:
+    import nothing_of_this_name
+except ImportError as error:
+    found = str(error)
+
+
+class Counter:
+    """Counts."""
+    step: int = 1
+    names = [name for name in ("a", "b") if name != "a"]
+    for step in range(2):
+        pass
+
+    def __init__(self) -> None:
+        self.__count = 0
+
+    def __next(self) -> int:
+        self.__count += self.step
+        return self.__count
+
+    def twice(self) -> tuple[type, int]:
+        self.__next()
+        return __class__, self.__next()
+
+
+result = Counter().twice()[1], floor(2.5), path.basename("a/b"), Counter.names
+'''
+
+
+def test_modules_and_classes_are_loops_that_leave_no_names() -> None:
+    code = compile(MODULE, "<module>", "exec", 0, True)
+    result = suture.decompile(code, tier=3)
+    seen = (
+        "verified: path-equivalent, with variables of its own in sight of whoever looks at the namespace while it runs"
+    )
+    verdicts = {each.qualname: (each.tier, each.verdict) for each in result.codes}
+    assert verdicts["<module>"] == verdicts["Counter"] == (3, seen)
+    assert verdicts["Counter.__next"] == verdicts["Counter.twice"] == (3, PATHS)
+    assert result.verdict == seen
+    plain: dict[str, object] = {"__name__": "m"}
+    exec(code, plain)
+    looped_names: dict[str, object] = {"__name__": "m"}
+    exec(compile(result.source, "<text>", "exec", 0, True), looped_names)
+    assert list(plain) == list(looped_names)
+    assert plain["result"] == looped_names["result"] == (2, 2, "b", ["b"])
+    assert plain["__annotations__"] == looped_names["__annotations__"] == {"limit": "int"}
+    assert plain["__doc__"] == looped_names["__doc__"] == "About the module."
+    assert vars(plain["Counter"]).keys() == vars(looped_names["Counter"]).keys()
+
+
+def test_a_module_whose_functions_use_the_loops_names_gets_others() -> None:
+    text = "for x in y:\n    if x: z(x)\ndef f(): return _pc, _s1\n"
+    result = suture.decompile(compile(text, "<m>", "exec"), tier=3)
+    assert result.tier == 3 and result.verified
+    assert "_pc_ = 0" in result.source
+
+
+def test_code_that_sees_its_locals_says_so_in_the_verdict() -> None:
+    def names(flag: bool) -> object:
+        if flag:
+            return sorted(locals())
+        return eval("flag")
+
+    result = suture.decompile(names, tier=3)
+    assert result.verdict == "verified: path-equivalent, with variables of its own in sight of locals"
+
+
+COMPREHENSIONS = """
+def f(rows, stop):
+    out = {x: [y * y for y in row if y != stop] for x, row in enumerate(rows) if row}
+    pairs = [(k, v) for k, v in out.items()]
+    if pairs:
+        k = {y for y in pairs[0][1]}
+        return k, [lambda: z for z in (1, 2)][0]()
+    return [x for x in rows]
+"""
+
+
+@pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 13)])
+def test_comprehensions_stay_expressions(version: tuple[int, int]) -> None:
+    """Those of 3.12 and later are loops in the code around them."""
+    compiler = RUNNING == version and compile_here or other_python(version)
+    if compiler is None:
+        pytest.skip(f"there is no Python {version} here")
+    for text in (COMPREHENSIONS, "a = [x for x in y if x]\nb = {x for x in z}\n"):
+        record = _toolbox.decompile_marshal(compiler(text, 0), version, compiler, "", None, "", 3)
+        assert all(tier == 3 and verdict.startswith("verified") for _, _, tier, verdict, _ in record["codes"]), record
+        assert " for x in " in record["source"]

@@ -4,6 +4,7 @@
     breaks=N         a function has at least N graph breaks (1)
     recompiles=N     a function is recompiled at least N times (1)
     slow=RATIO       a compiled function takes more than RATIO times as long as under NumPy (2)
+    other_result     the same function gives another result than under NumPy
     ID               `suture check`, or `suture check --compare`, has a finding with this id: SB101, recompile, missed_fusion, other_result, ...
 
 All but `error` run `suture check` on the candidate, and a candidate that fails where the program does not is refused.
@@ -18,13 +19,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suture._minify.program_runs import Ran, Request, Runs
 from suture._minify.signature import normalise
+
+if TYPE_CHECKING:
+    from suture._minify.frame_fault import FrameFault
 
 _COUNTS = {"breaks": "breaks", "recompiles": "recompiles"}
 _LAST_LINE = re.compile(r"[\w.]+(Error|Exception|Warning|Interrupt|Exit|Failed)\b")
@@ -86,6 +90,7 @@ class Goal:
         self._path, self._arguments, self._seconds = path, list(arguments), seconds
         self._wanted: Ending | None = None
         self._may_fail = False
+        self.function = ""  # whose result is another one
         # Modules beside the program are found where they are; files that it opens by relative names are not.
         self._runs = Runs(native=self._name != "error", path=[str(path.absolute().parent)])
         self._ways = _ways_of(self._name)
@@ -95,6 +100,28 @@ class Goal:
     def one_at_a_time(self) -> bool:
         """Times are measured: what runs beside a candidate would change them."""
         return self._name == "slow"
+
+    @property
+    def is_of_results(self) -> bool:
+        """The program itself does not show it: what it gives has to be compared."""
+        return self._name == "other_result"
+
+    def finding(self, report: dict[str, Any]) -> dict[str, Any]:
+        """Of the goal's id and function; {} when there is none."""
+        found = [each for each in report.get("findings", []) if each["id"] == self._name]
+        return next((each for each in found if self.function in ("", each["function"])), {})
+
+    def locate(self, text: str) -> FrameFault:
+        """Which part of which frame gives the other result."""
+        from suture._minify.frame_fault import Probe, locate
+
+        def run(options: Mapping[str, Any], watch: str, backend: str) -> Probe:
+            way = _Way(backend or self._way.backend, True)
+            request = Request("", self._arguments, way.words(), options, watch, self._seconds)
+            ran = self._runs.run(text, self._path.name, request)
+            return Probe(self.finding(_report(_ending_of(ran))).get("why", ""), ran.facts)
+
+        return locate(run, self.function)
 
     def learn(self, text: str) -> None:
         """Runs the program itself. GoalError when it does not do what it is to keep doing."""
@@ -106,6 +133,7 @@ class Goal:
             if self._name == "error" and endings[-1].failed:
                 self._wanted = endings[-1]
             if self._reached(endings[-1]):
+                self.function = self.finding(_report(endings[-1]))["function"] if self.is_of_results else ""
                 return
         if self._name == "error":
             raise GoalError(f"{self._path} does not fail: there is no error to keep")
@@ -116,6 +144,13 @@ class Goal:
 
     def holds_in_a_new_process(self, text: str) -> bool:
         """Whether the program reaches the goal in a process that has nothing loaded, with the backend that it names."""
+        return self._reached(self._in_a_new_process(text))
+
+    def why_in_a_new_process(self, text: str) -> str:
+        """The finding in words; "" when the goal is not reached there."""
+        return str(self.finding(_report(self._in_a_new_process(text))).get("why", ""))
+
+    def _in_a_new_process(self, text: str) -> Ending:
         way = self._ways[-1]
         with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
             path = Path(directory) / self._path.name
@@ -136,7 +171,7 @@ class Goal:
                 ran = Ran(done.returncode, done.stdout, done.stderr)
             except subprocess.TimeoutExpired:
                 ran = Ran(-signal.SIGALRM)
-        return self._reached(_ending_of(ran))
+        return _ending_of(ran)
 
     def with_the_compiler(self) -> bool:
         """From now on candidates are run as the program will be; False: they were already."""
@@ -167,13 +202,19 @@ class Goal:
             return any(row[_COUNTS[self._name]] >= self._least for row in functions)
         if self._name == "slow":
             return any(row["speedup"] is not None and row["speedup"] * self._least < 1 for row in functions)
-        return any(finding["id"] == self._name for finding in report["findings"])
+        return bool(self.finding(report))
 
     def _end_of(self, text: str) -> Ending:
         check = None if self._name == "error" else self._way.words()
         return _ending_of(
             self._runs.run(text, self._path.name, Request("", self._arguments, check, seconds=self._seconds))
         )
+
+    def __enter__(self) -> Goal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Ends what is running; from any thread."""

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suture._minify import goals, modes, predicate, repro_file
+from suture._minify import certify, goals, modes, predicate, program_file, repro_file
+from suture._minify.frame_fault import FrameFault
 from suture._minify.modes import Say, Settings
+from suture._minify.program_file import ProgramFile
 from suture._minify.source import SourceResult, reduce_source
 
 
@@ -21,6 +23,7 @@ class Done:
     result: SourceResult
     path: Path
     certified: bool | None = None  # it does the same in a new process; None: a command is the judge
+    fault: FrameFault | None = None  # what is at fault, when results are
 
     def to_dict(self) -> dict[str, Any]:
         result = self.result
@@ -34,6 +37,7 @@ class Done:
             "complete": result.complete,
             "stopped": result.stopped,
             "certified": self.certified,
+            "at_fault": None if self.fault is None else {"part": self.fault.part, "function": self.fault.function},
         }
 
 
@@ -50,21 +54,47 @@ def minify(
     Python; OSError: it cannot be read, or the result cannot be written."""
     with tokenize.open(file) as opened:
         text = opened.read()
+    return reduce(text, file, settings, say, command=command, goal=goal, arguments=arguments)
+
+
+def reduce(
+    text: str,
+    file: Path,
+    settings: Settings,
+    say: Say,
+    *,
+    command: str | None = None,
+    goal: str | None = None,
+    arguments: Sequence[str] = (),
+) -> Done:
+    """As `minify`, of a text that stands for the file."""
+    given = list(arguments)
     if command is not None:
         judge = predicate.Command(command, settings.run_limit)
         result = _reduced(text, predicate.TextTest(judge, file.name), judge.stop, settings, settings.workers, say)
-        certified = None
-    else:
-        assert goal is not None
-        result, certified = _reduced_to_goal(text, goals.Goal(goal, file, arguments, settings.run_limit), settings, say)
-    path = _write(result.text, settings)
+        path = _write(result.text, settings)
+        return _told(Done(result, path), settings, say)
+    assert goal is not None
+    with goals.Goal(goal, file, given, settings.run_limit) as wanted:
+        result, certified = _reduced_to_goal(text, wanted, settings, say)
+        if not wanted.is_of_results:
+            return _told(Done(result, _write(result.text, settings), certified), settings, say)
+        fault = wanted.locate(result.text)
+        title = f"{wanted.function}: {wanted.why_in_a_new_process(result.text)}"
+    found = ProgramFile(result.text, goal, wanted.function, given, title, str(fault), str(file.absolute().parent))
+    path = program_file.write(found, settings.directory, repro_file.REPRO)
+    say(f"\n{title}\n{fault}")
+    return _told(Done(result, path, certify.certify(path).reproduced, fault), settings, say)
+
+
+def _told(done: Done, settings: Settings, say: Say) -> Done:
     if settings.log:
-        settings.log.write_text(result.log() + "\n")
-    say(f"\n{result.text}\n{result}")
-    if certified is not None:
-        say(f"It does {'the same' if certified else 'NOT do the same'} in a new process.")
-    say(f"Wrote minimal repro out to {modes.shown(path)}")
-    return Done(result, path, certified)
+        settings.log.write_text(done.result.log() + "\n")
+    say(f"\n{done.result.text}\n{done.result}")
+    if done.certified is not None:
+        say(f"It does {'the same' if done.certified else 'NOT do the same'} in a new process.")
+    say(f"Wrote minimal repro out to {modes.shown(done.path)}")
+    return done
 
 
 def _reduced(
@@ -88,16 +118,13 @@ def _reduced(
 def _reduced_to_goal(text: str, goal: goals.Goal, settings: Settings, say: Say) -> tuple[SourceResult, bool]:
     """With whether the result reaches the goal in a new process."""
     workers = 1 if goal.one_at_a_time else settings.workers
-    try:
-        goal.learn(text)
-        while True:
-            result = _reduced(text, goal, goal.close, settings, workers, say)
-            certified = goal.holds_in_a_new_process(result.text)
-            if certified or not result.complete or not goal.with_the_compiler():
-                return result, certified
-            say("with the compiler it is another program that reaches the goal: once more, with kernels")
-    finally:
-        goal.close()
+    goal.learn(text)
+    while True:
+        result = _reduced(text, goal, goal.close, settings, workers, say)
+        certified = goal.holds_in_a_new_process(result.text)
+        if certified or not result.complete or not goal.with_the_compiler():
+            return result, certified
+        say("with the compiler it is another program that reaches the goal: once more, with kernels")
 
 
 def _write(text: str, settings: Settings) -> Path:

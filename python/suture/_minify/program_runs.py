@@ -39,11 +39,13 @@ class Ran:
 
     code  exit code; the negative number of a signal; that of SIGALRM when its time was over
     out, err  what it wrote
+    facts  what was noted about its calls (call_facts.py), as JSON; "" when nobody asked
     """
 
     code: int
     out: str = ""
     err: str = ""
+    facts: str = ""
 
     @property
     def timed_out(self) -> bool:
@@ -57,6 +59,7 @@ class Request:
     arguments  of it
     check      words between `suture check` and the file; None: the program alone
     options    of the process, by name, for this run
+    watch      with `suture check --compare`: "facts" notes which entries served each call, "fresh" makes each call compile anew
     seconds    longer is no end
     """
 
@@ -64,6 +67,7 @@ class Request:
     arguments: Sequence[str] = ()
     check: Sequence[str] | None = None
     options: Mapping[str, Any] | None = None
+    watch: str = ""
     seconds: float = 30.0
 
 
@@ -146,8 +150,8 @@ class _Server:
 
     def ask(self, header: dict[str, Any]) -> Ran:
         wire.send(self._connection, header)
-        answer, (out, err) = wire.receive(self._connection)
-        return Ran(answer["code"], *(bytes(part).decode(errors="backslashreplace") for part in (out, err)))
+        answer, parts = wire.receive(self._connection)
+        return Ran(answer["code"], *(bytes(part).decode(errors="backslashreplace") for part in parts))
 
     def close(self) -> None:
         try:
@@ -174,9 +178,9 @@ def serve(descriptor: int, native: bool, path: Sequence[str]) -> NoReturn:
     try:
         while True:
             request, _ = wire.receive(connection)
-            out, err = os.memfd_create("out"), os.memfd_create("err")
-            code = _run_in_child(request, out, err, connection)
-            wire.send(connection, {"code": code}, [_taken(out), _taken(err)])
+            written = [os.memfd_create(name) for name in ("out", "err", "facts")]
+            code = _run_in_child(request, written, connection)
+            wire.send(connection, {"code": code}, [_taken(each) for each in written])
     except wire.Closed:
         os._exit(0)
     finally:
@@ -200,11 +204,11 @@ def _taken(descriptor: int) -> bytes:
     return data
 
 
-def _run_in_child(request: dict[str, Any], out: int, err: int, connection: socket.socket) -> int:
+def _run_in_child(request: dict[str, Any], written: list[int], connection: socket.socket) -> int:
     child = os.fork()
     if child == 0:
         connection.close()
-        _work(request, out, err)
+        _work(request, *written)
     death = os.pidfd_open(child)
     try:
         ended = _wait(death, connection, time.monotonic() + request["seconds"])
@@ -232,7 +236,7 @@ def _end_group(child: int) -> None:
             continue
 
 
-def _work(request: dict[str, Any], out: int, err: int) -> NoReturn:
+def _work(request: dict[str, Any], out: int, err: int, facts: int) -> NoReturn:
     """In the child."""
     import resource
 
@@ -244,7 +248,7 @@ def _work(request: dict[str, Any], out: int, err: int) -> NoReturn:
         os.dup2(out, 1)
         os.dup2(err, 2)
         os.chdir(request["directory"])
-        code = _checked(request) if request["check"] is not None else _ran(request)
+        code = _checked(request, facts) if request["check"] is not None else _ran(request)
     finally:
         _leave(code)
 
@@ -265,7 +269,7 @@ def _ran(request: dict[str, Any]) -> int:
     return outcome.exit_code
 
 
-def _checked(request: dict[str, Any]) -> int:
+def _checked(request: dict[str, Any], facts: int) -> int:
     """Of `suture check`."""
     from suture.cli import check, main
 
@@ -273,6 +277,10 @@ def _checked(request: dict[str, Any]) -> int:
     if baseline is not None:
         check.run_baseline = baseline.run
     _configure(request["options"])
+    if request["watch"]:
+        from suture._minify import call_facts
+
+        call_facts.watch(request["watch"], facts)
     return main(["check", *request["check"], request["file"], *request["arguments"]])
 
 

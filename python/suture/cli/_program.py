@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from suture.cli._accuracy import Watch
 
 
+is_running = False  # a program, under observation, in this process
+
+
 class Outcome:
     """How the program ended."""
 
@@ -166,6 +169,8 @@ def run_program(path: str, args: list[str], leaving: Callable[[Outcome], int]) -
         outcome.exit_code, outcome.error = status & 0xFF, f"the program left with os._exit({status})"
         return leaving(outcome)
 
+    global is_running
+    is_running = True
     try:
         with _exits_told(left):
             runpy.run_path(path, run_name="__main__")
@@ -178,6 +183,7 @@ def run_program(path: str, args: list[str], leaving: Callable[[Outcome], int]) -
         outcome.error = "".join(traceback.format_exception_only(error)).strip()
         _print_traceback(error, path)
     finally:
+        is_running = False
         outcome.wall_ms = (time.perf_counter() - start) * 1e3
         sys.argv, sys.path[:] = saved_argv, saved_path
         flush_program()

@@ -58,9 +58,22 @@ class Command:
         if arguments.goal and (arguments.predicate or arguments.last):
             say("suture minify: --goal is for programs, and stands alone")
             return USAGE
+        if not (arguments.goal or arguments.predicate or arguments.last) and _holds_a_program(arguments.file):
+            return _minify_program_file(arguments)
         if arguments.goal or (arguments.predicate and not (arguments.last or _is_repro(arguments.file))):
             return _minify_program(arguments)
         return _minify(arguments)
+
+
+def _holds_a_program(file: Path) -> bool:
+    from suture._minify import program_file
+    from suture._minify.repro_file import NotARepro
+
+    try:
+        program_file.load(file)
+    except (NotARepro, OSError):
+        return False
+    return True
 
 
 def _is_repro(file: Path) -> bool:
@@ -111,6 +124,13 @@ def _ended(minified: Minified, as_json: bool) -> int:
 
 
 # --- programs ------------------------------------------------------------------------------------------------------------
+
+
+def _minify_program_file(arguments: argparse.Namespace) -> int:
+    from suture._minify import program_modes
+    from suture.repro import settings_of
+
+    return program_modes.minify(arguments.file, settings_of(arguments), say)
 
 
 def _minify_program(arguments: argparse.Namespace) -> int:

@@ -64,6 +64,7 @@ class Decompiler {
   bool is_listed(int unit) const { return units_[static_cast<size_t>(unit)].attempt == kListAttempt; }
 
   // ---- text
+  std::string class_around(const Unit& unit) const;
   Rendering render(const CodeTree& code, const std::set<const CodeTree*>& stubs);
   Result<Statements> definition(const CodeTree& code, Rendering& out, const std::set<const CodeTree*>& stubs);
   Result<Statements> body_of(const Unit& unit, Rendering& out, const std::set<const CodeTree*>& stubs);
@@ -172,6 +173,15 @@ Result<Statements> Decompiler::definition(const CodeTree& code, Rendering& out,
   return body;
 }
 
+// The class whose text a unit's body stands in; "": none.
+std::string Decompiler::class_around(const Unit& unit) const {
+  for (const Unit* at = &unit;; at = &units_[static_cast<size_t>(at->parent)]) {
+    const bool is_class = !is_module_code(*at->code) && (at->code->view.flags & kCodeOptimized) == 0;
+    if (is_class) return at->code->view.name;
+    if (at->parent < 0) return "";
+  }
+}
+
 // What stands inside the definition of a unit.
 Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
                                        const std::set<const CodeTree*>& stubs) {
@@ -181,7 +191,7 @@ Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
   }
   if (unit.attempt == kDispatchAttempt) {
     const auto nested = [&](const CodeTreePtr& code, SyntaxTree&) { return definition(*code, out, stubs); };
-    SUTURE_TRY(loop, dispatch_loop(*unit.code, nested, out.tree));
+    SUTURE_TRY(loop, dispatch_loop(*unit.code, class_around(unit), nested, out.tree));
     out.synthetic_locals.insert(loop.synthetic_locals.begin(), loop.synthetic_locals.end());
     return std::move(loop.body);
   }
@@ -244,7 +254,7 @@ bool Decompiler::blame_syntax(const std::string& complaint) {
 void Decompiler::verify(const CodeTree& first, const CodeTree& second, const Rendering& rendering) {
   const Unit& unit = units_[static_cast<size_t>(unit_of_.at(&first))];
   if (unit.code == &first && unit.attempt == kListAttempt) return verify_nested(first, second, rendering);
-  VerifyOptions options;
+  VerifyOptions options{.synthetic_locals_may_show = true};
   options.synthetic_locals.assign(rendering.synthetic_locals.begin(), rendering.synthetic_locals.end());
   Verification verification = verify_bytecode(first, second, options);
   std::vector<std::pair<const CodeTree*, const CodeTree*>> listed;
@@ -340,7 +350,7 @@ Decompilation Decompiler::report(std::string source) {
     each.tier = unit.attempt == kListAttempt       ? Tier::kDisassembly
                 : unit.attempt == kDispatchAttempt ? Tier::kDispatchLoop
                                                    : Tier::kIdiomatic;
-    int weakness = 2;
+    int weakness = 3;
     if (unit.attempt == kListAttempt) {
       each.verdict = "unverified: not decompiled";
     } else if (!options_.compile) {
@@ -351,8 +361,11 @@ Decompilation Decompiler::report(std::string source) {
       each.verdict = "verified: same bytecode";
       weakness = 0;
     } else if (verdict->second.kind == CodeVerdict::Kind::kPathEquivalent) {
+      const std::string& seen_by = verdict->second.seen_by;
       each.verdict = "verified: path-equivalent";
-      weakness = 1;
+      if (!seen_by.empty())
+        each.verdict += fmt::format(", with variables of its own in sight of {}", seen_by);
+      weakness = seen_by.empty() ? 1 : 2;
     } else {
       each.verdict = "unverified: " + verdict->second.difference;
     }

@@ -52,8 +52,10 @@ struct DecompileOptions {
 struct CodeReport {
   const CodeTree* code = nullptr;
   Tier tier = Tier::kIdiomatic;
-  std::string verdict;  // "verified: same bytecode", "verified: path-equivalent", "unverified: <why>"
-  std::string note;     // why it is not in a higher tier; else ""
+  // "verified: same bytecode", "verified: path-equivalent[, with variables of its own in sight of <what>]",
+  // "unverified: <why>"
+  std::string verdict;
+  std::string note;  // why it is not in a higher tier; else ""
 };
 
 struct Decompilation {

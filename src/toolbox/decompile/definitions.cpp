@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/blocks.h"
 #include "toolbox/decompile/comprehensions.h"
 #include "toolbox/decompile/evaluate.h"
@@ -17,8 +18,6 @@ namespace suture::toolbox {
 using namespace syntax;
 
 namespace {
-
-constexpr int kFutureAnnotations = 0x1000000;
 
 Scope nested_scope(const Scope& around, const CodeTree& code) {
   Scope scope{
@@ -196,11 +195,7 @@ Result<Statements> body_or_replacement(Builder& builder, const Scope& scope) {
 Expression* annotation_of(Builder& builder, const FunctionParts& parts, const std::string& name) {
   for (const Keyword& annotation : parts.annotations) {
     if (annotation.arg != name) continue;
-    const auto* constant = as<syntax::Constant>(annotation.value);
-    if (constant && constant->value.is(suture::Constant::Kind::kStr) &&
-        (parts.code->view.flags & kFutureAnnotations))
-      return builder.tree.make<Name>(constant->value.text);
-    return annotation.value;
+    return annotation_expression(parts.code->view.flags, annotation.value, builder.tree);
   }
   return nullptr;
 }
@@ -257,10 +252,10 @@ CodeKind kind_of_code(const CodeTree& code, const Scope* parent) {
 }
 
 // A name with two underscores in a class C is _C__name in its bytecode.
-std::string unmangled(const Scope& scope, const std::string& name) {
-  const size_t first = scope.class_name.find_first_not_of('_');
+std::string unmangled(const std::string& class_name, const std::string& name) {
+  const size_t first = class_name.find_first_not_of('_');
   if (first == std::string::npos || !name.starts_with('_') || name.ends_with("__")) return name;
-  const std::string prefix = "_" + scope.class_name.substr(first);
+  const std::string prefix = "_" + class_name.substr(first);
   const std::string_view rest = std::string_view(name).substr(std::min(prefix.size(), name.size()));
   const bool mangled =
       name.starts_with(prefix) && rest.starts_with("__") && rest.find('.') == std::string_view::npos;

@@ -3,12 +3,20 @@
 
 #include <fmt/format.h>
 
+#include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/dispatch_machine.h"
 #include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox::dispatch {
 
 using namespace syntax;  // NOLINT: makes nodes
+
+namespace {
+
+// Numbers of CALL_INTRINSIC_1.
+constexpr int kImportStar = 2, kAsyncGenWrap = 4, kUnaryPositive = 5, kListToTuple = 6;
+
+}  // namespace
 
 // ---- calls
 
@@ -156,13 +164,13 @@ bool Machine::execute_definition(const LiftedInstruction& it) {
     case Op::ImportName: import(it); return true;
     case Op::Intrinsic1:
       switch (it.arg) {
-        case 4: return true;  // wraps what an asynchronous generator yields
-        case 5: {
+        case kAsyncGenWrap: return true;  // of what an asynchronous generator yields
+        case kUnaryPositive: {
           LiftedInstruction positive = it;
           positive.op = Op::UnaryPositive;
           return execute_operator(positive);
         }
-        case 6: {
+        case kListToTuple: {
           LiftedInstruction tuple = it;
           tuple.op = Op::ListToTuple;
           return execute_display(tuple);
@@ -170,6 +178,7 @@ bool Machine::execute_definition(const LiftedInstruction& it) {
         default: return false;
       }
     case Op::AsyncGenWrap: return true;
+    case Op::SetupAnnotations: has_annotations_ = true; return true;
     default: return false;
   }
 }
@@ -219,6 +228,9 @@ void Machine::set_function_attribute(Slot& function, int flag, const Slot& value
     keys = dict->keys, values = dict->values;
   } else {
     return fail("defaults of keyword arguments without names");
+  }
+  if (flag == 4) {
+    for (Expression*& value : values) value = annotation_expression(code_.view.flags, value, tree_);
   }
   for (size_t i = 0; i < keys.size(); ++i) {
     const suture::Constant* key = keys[i] ? constant_of(keys[i]) : nullptr;
@@ -300,20 +312,23 @@ void Machine::import(const LiftedInstruction& it) {
   if (!from || !up || !up->is(suture::Constant::Kind::kInt)) return fail("an import that no statement makes");
   if (from->is(suture::Constant::Kind::kTuple)) return import_from(it, module, static_cast<int>(up->integer));
   Alias alias{module, ""};
-  int at = it.next;
+  int at = it.next, store = -1;
   while (at >= 0 && lifted_.at(at).op == Op::ImportFrom) {  // import a.b as c
-    const int swap = lifted_.at(at).next, drop = swap >= 0 ? lifted_.at(swap).next : -1;
-    if (drop < 0 || lifted_.at(swap).op != Op::Swap || lifted_.at(drop).op != Op::PopTop) break;
+    const int second = after(at), third = after(second);
+    if (third < 0) break;
     alias.asname = "?";
-    at = lifted_.at(drop).next;
+    if (is_store(lifted_.at(second).op) && lifted_.at(third).op == Op::PopTop) {  // 3.13: without the SWAP
+      store = second;
+      at = third;
+      break;
+    }
+    if (lifted_.at(second).op != Op::Swap || lifted_.at(third).op != Op::PopTop) break;
+    at = after(third);
   }
   if (at < 0) return fail("an import that no statement makes");
-  const LiftedInstruction& last = lifted_.at(at);
-  const bool global = last.op == Op::StoreGlobal;
-  if (last.op != Op::StoreFast && last.op != Op::StoreDeref && !global)
-    return fail("an import into something other than a name");
-  const std::string target = global ? name(last.arg) : local_name(last.arg);
-  if (global) globals_.insert(target);
+  const LiftedInstruction& last = lifted_.at(store >= 0 ? store : at);
+  if (!is_store(last.op)) return fail("an import into something other than a name");
+  const std::string target = stored_name(last);
   const bool top = alias.asname.empty() && target == module.substr(0, module.find('.'));
   alias.asname = top ? "" : target;
   emit(make<Import>(std::vector<Alias>{alias}));
@@ -323,15 +338,22 @@ void Machine::import(const LiftedInstruction& it) {
 void Machine::import_from(const LiftedInstruction& it, const std::string& module, int level) {
   std::vector<Alias> aliases;
   int at = it.next;
+  const bool everything =
+      at >= 0 && (lifted_.at(at).op == Op::ImportStar ||
+                  (lifted_.at(at).op == Op::Intrinsic1 && lifted_.at(at).arg == kImportStar));
+  if (everything) {
+    if (lifted_.at(at).op == Op::Intrinsic1) at = lifted_.at(at).next;  // the result is dropped
+    if (at < 0) return fail("an import that no statement makes");
+    emit(make<ImportFrom>(module, std::vector<Alias>{{"*", ""}}, level));
+    at_ = at;
+    return;
+  }
   while (at >= 0 && lifted_.at(at).op == Op::ImportFrom) {
     const int stored = lifted_.at(at).next;
     if (stored < 0) break;
     const LiftedInstruction& last = lifted_.at(stored);
-    const bool global = last.op == Op::StoreGlobal;
-    if (last.op != Op::StoreFast && last.op != Op::StoreDeref && !global) break;
-    const std::string from = name(lifted_.at(at).arg),
-                      target = global ? name(last.arg) : local_name(last.arg);
-    if (global) globals_.insert(target);
+    if (!is_store(last.op)) break;
+    const std::string from = name(lifted_.at(at).arg), target = stored_name(last);
     aliases.push_back({from, target == from ? "" : target});
     at = last.next;
   }
@@ -382,7 +404,7 @@ bool Machine::execute_exception(const LiftedInstruction& it) {
       for (int i = 0; i < 2 && at >= 0; ++i) at = lifted_.at(reach(at)).next;
       const int deletion = at >= 0 ? reach(at) : -1;
       const Op op = deletion >= 0 ? lifted_.at(deletion).op : Op::Nop;
-      if (op != Op::DeleteFast && op != Op::DeleteDeref && op != Op::DeleteGlobal)
+      if (op != Op::DeleteFast && op != Op::DeleteDeref && op != Op::DeleteGlobal && op != Op::DeleteName)
         return fail("a handler that does not clear its name"), true;
       at_ = deletion;
       return true;
@@ -502,6 +524,7 @@ bool Machine::ends_node(const LiftedInstruction& it) {
     case Op::BeforeWith:
     case Op::BeforeAsyncWith: with_statement(it); return true;
     case Op::Return: {
+      if (!is_function()) return fail("the body of a module or class that returns a value"), true;
       const Slot value = operand();
       for (const Slot& slot : slots_) {
         if (slot.kind == SlotKind::kExit) fail("a return inside a with statement that leaves it open");

@@ -5,6 +5,7 @@
 
 #include "toolbox/decompile/dispatch_machine.h"
 #include "toolbox/decompile/expressions.h"
+#include "toolbox/decompile/scope.h"
 
 namespace suture::toolbox::dispatch {
 
@@ -120,14 +121,18 @@ bool Machine::execute_stack(const LiftedInstruction& it) {
 
 std::string Machine::local_name(int index) {
   const auto& names = code_.view.local_names;
-  if (index >= 0 && index < static_cast<int>(names.size())) return names[static_cast<size_t>(index)];
+  if (index >= 0 && index < static_cast<int>(names.size())) {
+    used_.insert(names[static_cast<size_t>(index)]);
+    return unmangled(class_name_, names[static_cast<size_t>(index)]);
+  }
   fail("a local variable that does not exist");
   return "_";
 }
 
 std::string Machine::name(int index) {
   const auto& names = code_.view.names;
-  if (index >= 0 && index < static_cast<int>(names.size())) return names[static_cast<size_t>(index)];
+  if (index >= 0 && index < static_cast<int>(names.size()))
+    return unmangled(class_name_, names[static_cast<size_t>(index)]);
   fail("a name that does not exist");
   return "_";
 }
@@ -147,6 +152,15 @@ bool Machine::execute_load(const LiftedInstruction& it) {
     }
     case Op::LoadFast:
     case Op::LoadDeref: push(make<Name>(local_name(it.arg))); return true;
+    case Op::LoadName: push(make<Name>(name(it.arg))); return true;
+    case Op::LoadLocals: push_kind(SlotKind::kNamespace); return true;
+    case Op::LoadFromDictOrDeref:
+    case Op::LoadFromDictOrGlobals:
+      if (pop().kind != SlotKind::kNamespace)
+        fail("a variable that is looked for in something else than its class");
+      push(make<Name>(it.op == Op::LoadFromDictOrDeref ? local_name(it.arg) : name(it.arg)));
+      return true;
+    case Op::LoadFastAndClear: inlined_comprehension(); return true;
     case Op::LoadClosure: push_kind(SlotKind::kCell); return true;
     case Op::LoadGlobal: {
       const bool null_first = !lifted_.known_version_at_least(13);
@@ -402,21 +416,30 @@ void Machine::store(Expression* target, const std::set<int>& uses, Slot value) {
   emit(make<Assign>(Expressions{target}, value.expr), all);
 }
 
+bool Machine::is_free(int local) const {
+  const auto& kinds = code_.view.local_kinds;
+  return local >= 0 && local < static_cast<int>(kinds.size()) &&
+         (kinds[static_cast<size_t>(local)] & kLocalFree) != 0;
+}
+
+bool Machine::is_store(Op op) const {
+  return op == Op::StoreFast || op == Op::StoreDeref || op == Op::StoreGlobal || op == Op::StoreName;
+}
+
+std::string Machine::stored_name(const LiftedInstruction& it) {
+  const bool by_name = it.op == Op::StoreGlobal || it.op == Op::StoreName;
+  const std::string id = by_name ? name(it.arg) : local_name(it.arg);
+  if (it.op == Op::StoreGlobal) globals_.insert(id);
+  if (it.op == Op::StoreDeref && is_free(it.arg)) nonlocals_.insert(id);
+  return id;
+}
+
 bool Machine::execute_store(const LiftedInstruction& it) {
-  const auto is_free = [&](int index) {
-    const auto& kinds = code_.view.local_kinds;
-    return index >= 0 && index < static_cast<int>(kinds.size()) &&
-           (kinds[static_cast<size_t>(index)] & kLocalFree);
-  };
   switch (it.op) {
     case Op::StoreDeref:
-      if (is_free(it.arg)) nonlocals_.insert(local_name(it.arg));
-      [[fallthrough]];
-    case Op::StoreFast: store(make<Name>(local_name(it.arg)), {}, pop()); return true;
-    case Op::StoreGlobal:
-      globals_.insert(name(it.arg));
-      store(make<Name>(name(it.arg)), {}, pop());
-      return true;
+    case Op::StoreFast:
+    case Op::StoreName:
+    case Op::StoreGlobal: store(make<Name>(stored_name(it)), {}, pop()); return true;
     case Op::StoreAttr: {
       const Slot of = operand();
       store(make<Attribute>(of.expr, name(it.arg)), of.uses, pop());
@@ -438,6 +461,7 @@ bool Machine::execute_store(const LiftedInstruction& it) {
       if (is_free(it.arg)) nonlocals_.insert(local_name(it.arg));
       [[fallthrough]];
     case Op::DeleteFast: emit(make<Delete>(Expressions{make<Name>(local_name(it.arg))})); return true;
+    case Op::DeleteName: emit(make<Delete>(Expressions{make<Name>(name(it.arg))})); return true;
     case Op::DeleteGlobal:
       globals_.insert(name(it.arg));
       emit(make<Delete>(Expressions{make<Name>(name(it.arg))}));

@@ -28,24 +28,13 @@ void Machine::fail(const std::string& what) {
 }
 
 Result<DispatchLoop> Machine::run() {
-  if ((code_.view.flags & kCodeOptimized) == 0) {
-    return Error::unsupported(
-        "decompile",
-        "the body of a module or class has no dispatch loop: its variables are seen from outside");
-  }
   SUTURE_TRY(lifted, lift(code_));
   lifted_ = std::move(lifted);
   SUTURE_TRY(regions, find_regions(lifted_));
   regions_ = std::move(regions);
-  const auto taken = [&](const std::vector<std::string>& names) {
-    return std::ranges::any_of(names, [&](const std::string& one) {
-      return one == pc_name_ || (one.starts_with("_s") && one.size() > 2 && one.ends_with(suffix_) &&
-                                 one[2] >= '0' && one[2] <= '9');
-    });
-  };
-  for (pc_name_ = "_pc"; taken(code_.view.local_names) || taken(code_.view.names); pc_name_ = "_pc" + suffix_)
-    suffix_ += '_';
+  choose_names();
   next_spare_ = code_.view.stack_size + 1;
+  if (!is_function()) skip_prologue();
   find_leaders();
   explore();
   if (failed()) return Error::unsupported("decompile", error_);
@@ -58,11 +47,35 @@ Result<DispatchLoop> Machine::run() {
   DispatchLoop loop;
   loop.body = {make<Assign>(Expressions{pc()}, integer(nodes_[static_cast<size_t>(entry_)].number))};
   for (Statement* statement : dispatch(root)) loop.body.push_back(statement);
+  synthetic_.insert(pc_name_);
+  if (!is_function()) wrap_body(loop.body);
   add_declarations(loop.body);
   if (failed()) return Error::unsupported("decompile", error_);
-  synthetic_.insert(pc_name_);
   loop.synthetic_locals.assign(synthetic_.begin(), synthetic_.end());
   return loop;
+}
+
+// `_pc` and the `_s`, with underscores behind them where the code (of a module or class: or what is nested in it, which may see
+// them) has such names.
+void Machine::choose_names() {
+  const auto taken = [&](const std::vector<std::string>& names) {
+    return std::ranges::any_of(names, [&](const std::string& one) {
+      return one == pc_name_ || (one.starts_with("_s") && one.size() > 2 && one.ends_with(suffix_) &&
+                                 one[2] >= '0' && one[2] <= '9');
+    });
+  };
+  std::vector<const CodeTree*> codes = {&code_};
+  for (size_t next = 0; !is_function() && next < codes.size(); ++next) {
+    for (const suture::Constant& constant : codes[next]->constants) {
+      if (constant.is(suture::Constant::Kind::kCode)) codes.push_back(constant.code.get());
+    }
+  }
+  const auto clash = [&] {
+    return std::ranges::any_of(codes, [&](const CodeTree* code) {
+      return taken(code->view.local_names) || taken(code->view.names);
+    });
+  };
+  for (pc_name_ = "_pc"; clash(); pc_name_ = "_pc" + suffix_) suffix_ += '_';
 }
 
 // The first instruction at or behind `index` that does something; 0 after fail().
@@ -202,11 +215,9 @@ void Machine::explore_handler(Context* context, int region, const Slots& slots) 
     const bool raises = !typed && lifted_.at(begin).op == Op::Reraise;
     if (!raises) {
       const LiftedInstruction& first = lifted_.at(body);
-      const bool named =
-          typed && (first.op == Op::StoreFast || first.op == Op::StoreDeref || first.op == Op::StoreGlobal);
+      const bool named = typed && is_store(first.op);
       if (named) {
-        clause.name = first.op == Op::StoreGlobal ? name(first.arg) : local_name(first.arg);
-        if (first.op == Op::StoreGlobal) globals_.insert(clause.name);
+        clause.name = stored_name(first);
         entry[depth - 2].name = clause.name;
         entry.back().kind = SlotKind::kNothing;
         body = reach(first.next);
@@ -361,6 +372,10 @@ void Machine::run_node(int index) {
       fail("control runs off the end of the code");
       break;
     }
+    if (!is_function() && at_end_of_body(at_)) {
+      end_body(context, body);
+      break;
+    }
     const bool moves =
         !first && (is_leader_[static_cast<size_t>(at_)] || context_for(slots_, at_) != context);
     if (failed()) break;
@@ -385,9 +400,9 @@ void Machine::run_node(int index) {
 
 namespace suture::toolbox {
 
-Result<DispatchLoop> dispatch_loop(const CodeTree& code, const NestedDefinition& nested,
-                                   syntax::SyntaxTree& tree) {
-  return dispatch::Machine(code, nested, tree).run();
+Result<DispatchLoop> dispatch_loop(const CodeTree& code, const std::string& class_name,
+                                   const NestedDefinition& nested, syntax::SyntaxTree& tree) {
+  return dispatch::Machine(code, class_name, nested, tree).run();
 }
 
 }  // namespace suture::toolbox

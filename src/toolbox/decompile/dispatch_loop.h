@@ -1,4 +1,4 @@
-// Tier 3 of the decompiler: any function as a dispatch loop.
+// Tier 3 of the decompiler: any function, class or module as a dispatch loop.
 //
 //     _pc = 0
 //     while True:
@@ -28,8 +28,9 @@ struct DispatchLoop {
 // The definition (SyntaxTree::body) of a code object that `code` makes a function or class from; its nodes go into the tree.
 using NestedDefinition = std::function<Result<syntax::Statements>(const CodeTreePtr&, syntax::SyntaxTree&)>;
 
-// Error kUnsupported: the code is no function, or has an instruction or a handler that no statement expresses; with the place.
-Result<DispatchLoop> dispatch_loop(const CodeTree& code, const NestedDefinition& nested,
-                                   syntax::SyntaxTree& tree);
+// Error kUnsupported: the code has an instruction or a handler that no statement expresses; with the place.
+// `class_name`: of the class in whose text the loop stands, which mangles private names; "": none.
+Result<DispatchLoop> dispatch_loop(const CodeTree& code, const std::string& class_name,
+                                   const NestedDefinition& nested, syntax::SyntaxTree& tree);
 
 }  // namespace suture::toolbox

@@ -9,6 +9,9 @@
 //   Only `try` contexts can be entered in the middle; the others begin with their header.
 //   Values are expressions that wait on a symbolic stack until something uses them. Before any statement, all waiting ones go
 //   into `_s` locals in the order of the stack, so evaluation order is that of the bytecode.
+//   Bodies of modules and classes have no locals: there, `_pc` and the `_s` are names like all others, set before the loop and
+//   deleted behind it, where every way that ends the body arrives. What the compiler adds to a class body at both ends
+//   (`__qualname__`, `__classcell__`, ...) it adds to the text as well.
 // Invariant: between nodes, the value at depth i is in `_s<i>`.
 #pragma once
 
@@ -16,6 +19,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -31,6 +35,7 @@ enum class SlotKind : uint8_t {
   kSelf,           // the slot of a method's object; the callable below is the attribute
   kNothing,        // a result that is only dropped
   kCell,           // for a closure
+  kNamespace,      // of a class body, where the next instruction looks first
   kBuildClass,     // __build_class__
   kDefinition,     // a function or class on its way to its name
   kComprehension,  // waits for its first iterable
@@ -98,12 +103,15 @@ struct Clause {
 
 class Machine {
  public:
-  Machine(const CodeTree& code, const NestedDefinition& nested, syntax::SyntaxTree& tree)
-      : code_(code), nested_(nested), tree_(tree) {}
+  Machine(const CodeTree& code, const std::string& class_name, const NestedDefinition& nested,
+          syntax::SyntaxTree& tree)
+      : code_(code), class_name_(class_name), nested_(nested), tree_(tree) {}
   Result<DispatchLoop> run();
 
  private:
   // ---- nodes and contexts (dispatch_loop.cpp)
+  bool is_function() const { return (code_.view.flags & kCodeOptimized) != 0; }
+  void choose_names();
   void find_leaders();
   int reach(int index);
   void explore();
@@ -119,6 +127,16 @@ class Machine {
   bool failed() const { return !error_.empty(); }
   std::string synthetic(const std::string& name) const { return name + suffix_; }
   syntax::Expression* slot_name(int depth);
+
+  // ---- bodies of modules and classes (dispatch_bodies.cpp)
+  int after(int index) const;
+  bool stores_name(int index, std::string_view name) const;
+  void skip_prologue();
+  void skip_module_prologue();
+  void skip_class_prologue();
+  bool at_end_of_body(int index) const;
+  void end_body(Context* from, syntax::Statements& out);
+  void wrap_body(syntax::Statements& body);
 
   // ---- the text (dispatch_text.cpp)
   void number_nodes(Context* context, int& next);
@@ -176,6 +194,7 @@ class Machine {
   void make_function(int flags);
   void set_function_attribute(Slot& function, int flag, const Slot& value);
   void unpack(int before, int after);
+  void inlined_comprehension();  // dispatch_comprehensions.cpp
   void grow(const LiftedInstruction& it);
   syntax::Expressions elements_of(const syntax::Expression* expr);
   void drop(Slot value);
@@ -184,11 +203,15 @@ class Machine {
   Node* make(Fields&&... fields) {
     return tree_.make<Node>(std::forward<Fields>(fields)...);
   }
+  bool is_free(int local) const;
+  bool is_store(Op op) const;
+  std::string stored_name(const LiftedInstruction& it);  // of what is_store; declares it
   std::string local_name(int index);
   std::string name(int index);
   const Constant* constant_of(const syntax::Expression* expr) const;
 
   const CodeTree& code_;
+  const std::string class_name_;  // see dispatch_loop
   const NestedDefinition& nested_;
   syntax::SyntaxTree& tree_;
   LiftedCode lifted_;
@@ -203,9 +226,14 @@ class Machine {
   std::vector<int> work_;
   std::vector<std::pair<syntax::Constant*, int>> pc_values_;  // to be numbered
   std::set<std::string> synthetic_, globals_, nonlocals_;
-  int next_spare_ = 0;  // `_s` beyond every depth
+  std::set<std::string> hidden_;  // variables of inlined comprehensions
+  std::set<std::string> used_;    // locals that statements use
+  int next_spare_ = 0;            // `_s` beyond every depth
   int next_clause_ = 0;
   int entry_ = 0;  // node in which the code begins
+  int end_ = -1;   // node in which the body of a module or class ends, once there is one
+  bool has_annotations_ = false;
+  syntax::Statements first_statements_;  // of a module, before the loop
 
   // the node under way
   int node_ = -1;

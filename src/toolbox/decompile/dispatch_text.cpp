@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "toolbox/decompile/dispatch_machine.h"
+#include "toolbox/decompile/scope.h"
 #include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox::dispatch {
@@ -154,13 +155,13 @@ void Machine::add_unused_free_variables() {
   std::set<int> used;
   for (const LiftedInstruction& it : lifted_.instructions) {
     const bool cell = it.op == Op::LoadDeref || it.op == Op::StoreDeref || it.op == Op::DeleteDeref ||
-                      it.op == Op::LoadClosure;
+                      it.op == Op::LoadClosure || it.op == Op::LoadFromDictOrDeref;
     if (cell || it.op == Op::LoadFast) used.insert(it.arg);
   }
   for (size_t i = 0; i < view.local_names.size() && i < view.local_kinds.size(); ++i) {
     const std::string& one = view.local_names[i];
     if (!(view.local_kinds[i] & kLocalFree) || used.contains(static_cast<int>(i))) continue;
-    if (one != "__class__" && is_identifier(one)) nonlocals_.insert(one);
+    if (one != "__class__" && one != "__classdict__" && is_identifier(one)) nonlocals_.insert(one);
   }
 }
 
@@ -168,7 +169,7 @@ void Machine::add_unused_free_variables() {
 // text shows.
 void Machine::add_declarations(Statements& body) {
   Statements before;
-  if (const std::string* docstring = code_.docstring()) {
+  if (const std::string* docstring = is_function() ? code_.docstring() : nullptr) {
     before.push_back(make<syntax::Expr>(make<syntax::Constant>(suture::Constant::str(*docstring))));
   }
   if (!globals_.empty())
@@ -176,13 +177,16 @@ void Machine::add_declarations(Statements& body) {
   add_unused_free_variables();
   if (!nonlocals_.empty())
     before.push_back(make<Nonlocal>(std::vector<std::string>(nonlocals_.begin(), nonlocals_.end())));
-  body.insert(body.begin(), before.begin(), before.end());
+  const auto begin = body.begin() + static_cast<std::ptrdiff_t>(first_statements_.size());
+  body.insert(begin, before.begin(), before.end());
+  if (!is_function()) return;
   Statements behind;
   const CodeView& view = code_.view;
   for (size_t i = static_cast<size_t>(view.parameter_count()); i < view.local_names.size(); ++i) {
     if (i < view.local_kinds.size() && (view.local_kinds[i] & kLocalFree)) continue;
     if (globals_.contains(view.local_names[i])) continue;
-    behind.push_back(make<Assign>(Expressions{make<Name>(view.local_names[i])},
+    if (hidden_.contains(view.local_names[i]) && !used_.contains(view.local_names[i])) continue;
+    behind.push_back(make<Assign>(Expressions{make<Name>(unmangled(class_name_, view.local_names[i]))},
                                   make<syntax::Constant>(suture::Constant::none())));
   }
   if (view.flags & (kCodeGenerator | kCodeAsyncGenerator)) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/evaluate.h"
 #include "toolbox/decompile/string_literals.h"
 
@@ -214,11 +215,7 @@ bool Evaluator::annotate(Expression* container, Expression* key, Expression* val
   if (!result_.has_annotations || !is_identifier(text->text)) return false;
   result_.annotates = true;
   auto& statements = graph_.at(node_).statements;
-  Expression* annotation = value;
-  const suture::Constant* as_text = constant_of(value);
-  constexpr int kFutureAnnotations = 0x1000000;
-  if (as_text && as_text->is(suture::Constant::Kind::kStr) && (scope_.view().flags & kFutureAnnotations))
-    annotation = name_expr(as_text->text);
+  Expression* annotation = annotation_expression(scope_.view().flags, value, builder_.tree);
   if (!statements.empty()) {
     const Assign* assignment = as<Assign>(statements.back());
     const Name* target =

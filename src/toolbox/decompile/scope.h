@@ -67,7 +67,10 @@ struct Generic {
 Result<Generic> make_generic(Builder& builder, const Scope& around, const CodeTree& code,
                              const std::vector<syntax::Expression*>& arguments);
 // __name of a class, from the name the compiler has made of it.
-std::string unmangled(const Scope& scope, const std::string& name);
+std::string unmangled(const std::string& class_name, const std::string& name);
+inline std::string unmangled(const Scope& scope, const std::string& name) {
+  return unmangled(scope.class_name, name);
+}
 
 Result<syntax::Statement*> make_function(Builder& builder, const Scope& around, const FunctionParts& parts,
                                          syntax::Expressions decorators);

@@ -37,11 +37,23 @@ std::optional<bool> identity(const Constant& a, const Constant& b) {
   return std::nullopt;
 }
 
+// Of a number in a tuple of numbers.
+std::optional<bool> membership(const Constant& value, const Constant& container) {
+  if (!is_integer(value) || !container.is(Kind::kTuple)) return std::nullopt;
+  bool found = false;
+  for (const Constant& item : *container.items) {
+    if (!is_integer(item)) return std::nullopt;
+    found = found || item.integer == value.integer;
+  }
+  return found;
+}
+
 }  // namespace
 
 int constant_operands(Opcode opcode) {
   switch (opcode) {
     case Opcode::COMPARE_OP:
+    case Opcode::CONTAINS_OP:
     case Opcode::IS_OP: return 2;
     case Opcode::POP_JUMP_IF_TRUE:
     case Opcode::POP_JUMP_IF_NONE:
@@ -79,6 +91,10 @@ std::optional<bool> constant_test(Opcode opcode, int number, const std::vector<c
     case Opcode::IS_OP: {
       const std::optional<bool> same = identity(*operands[0], *operands[1]);
       return same ? std::optional(*same != (number != 0)) : std::nullopt;
+    }
+    case Opcode::CONTAINS_OP: {
+      const std::optional<bool> inside = membership(*operands[0], *operands[1]);
+      return inside ? std::optional(*inside != (number != 0)) : std::nullopt;
     }
     case Opcode::TO_BOOL: return truth(*operands[0]);
     case Opcode::UNARY_NOT: {

@@ -30,6 +30,7 @@ struct GraphComparison {
   std::vector<int>
       partners;  // of each node of the first: the first node of the second that it was compared with; -1: none
   std::vector<CodePair> nested;  // code objects that are loaded at the same place
+  std::string seen_by;           // path equivalence: what may see the synthetic locals; "": nothing
 };
 GraphComparison compare_graphs(const InstructionGraph& first, const InstructionGraph& second, int step_limit);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,7 +27,6 @@ using Kind = AbstractValue::Kind;
 struct Side {
   const InstructionGraph& graph;
   std::vector<int> shared;     // local -> index into FrameState::locals, -1: none
-  std::vector<int> synthetic;  // local -> index into FrameState::synthetic, -1: none
   std::vector<int> constants;  // index into the tree's constants -> constant of the walk
 };
 
@@ -34,12 +34,17 @@ const AbstractValue& from_top(const std::vector<AbstractValue>& stack, int posit
   return stack[stack.size() - static_cast<size_t>(position)];
 }
 
+const std::string& variable_name(const InstructionGraph& graph, const Node& node) {
+  return node.operand == Node::Operand::kName ? graph.name(node)
+                                              : graph.tree->view.local_names[static_cast<size_t>(node.index)];
+}
+
 class PathWalk {
  public:
   PathWalk(const InstructionGraph& first, const InstructionGraph& second, SyntheticLocals synthetic,
            int step_limit)
-      : first_{first, {}, {}, {}},
-        second_{second, {}, {}, {}},
+      : first_{first, {}, {}},
+        second_{second, {}, {}},
         synthetic_(std::move(synthetic)),
         steps_left_(step_limit) {}
 
@@ -52,6 +57,7 @@ class PathWalk {
   void share_locals();
   void intern_constants(Side& side);
   int constant_number(const Constant& constant);
+  int loaded_constant(const Side& side, const Node& node);
 
   // Where control goes on, and with what.
   void visit(int a, int b, FrameState state);
@@ -88,6 +94,7 @@ class PathWalk {
   int here_first_ = 0, here_second_ = 0;  // for messages
   const Constant outcomes_[2] = {Constant::boolean(false), Constant::boolean(true)};
   std::vector<const Constant*> constants_;
+  std::deque<Constant> unordered_;                // tuples whose order does not count, as frozensets
   std::unordered_map<std::string, int> numbers_;  // by constant_key
   std::map<Place, FrameState> states_;
   std::set<Place> work_;
@@ -99,9 +106,7 @@ void PathWalk::share_locals() {
   const CodeView &a = first_.graph.tree->view, &b = second_.graph.tree->view;
   constexpr uint8_t kNotPlain = kLocalCell | kLocalFree;
   first_.shared.assign(a.local_names.size(), -1);
-  first_.synthetic.assign(a.local_names.size(), -1);
   second_.shared.assign(b.local_names.size(), -1);
-  second_.synthetic = synthetic_.number_of_local;
   std::map<std::string_view, size_t> plain;
   for (size_t i = 0; i < a.local_names.size(); ++i)
     if ((a.local_kinds[i] & kNotPlain) == 0) plain.emplace(a.local_names[i], i);
@@ -121,6 +126,15 @@ int PathWalk::constant_number(const Constant& constant) {
 void PathWalk::intern_constants(Side& side) {
   for (const Constant& constant : side.graph.tree->constants)
     side.constants.push_back(constant_number(constant));
+}
+
+// What is layout counts as equal, whatever it is.
+int PathWalk::loaded_constant(const Side& side, const Node& node) {
+  static const Constant layout = Constant::none();
+  if (node.operand == Node::Operand::kIgnored) return constant_number(layout);
+  if (node.operand != Node::Operand::kConstantItems) return side.constants[static_cast<size_t>(node.index)];
+  unordered_.push_back({.kind = Constant::Kind::kFrozenset, .items = side.graph.constant(node).items});
+  return constant_number(unordered_.back());
 }
 
 bool PathWalk::same_value(const AbstractValue& a, const AbstractValue& b) {
@@ -161,31 +175,30 @@ bool PathWalk::step_constants(const Node& node, std::vector<AbstractValue>& stac
 
 bool PathWalk::step_local(Side& side, const Node& node, FrameState& state, bool is_second) {
   auto& stack = is_second ? state.second_stack : state.first_stack;
-  const size_t local = static_cast<size_t>(node.index);
-  const int synthetic = side.synthetic[local];
+  const int synthetic = is_second ? synthetic_.number_of(node) : -1;
   if (synthetic < 0) {
-    const int shared = side.shared[local];
-    if (node.opcode != Opcode::LOAD_FAST || shared < 0) return false;
+    if (node.opcode != Opcode::LOAD_FAST) return false;
+    const int shared = side.shared[static_cast<size_t>(node.index)];
+    if (shared < 0) return false;
     const AbstractValue& value = state.locals[static_cast<size_t>(shared)];
     if (value.is(Kind::kUnbound)) return false;
     stack.push_back(value);
     return true;
   }
   AbstractValue& held = state.synthetic[static_cast<size_t>(synthetic)];
-  if (node.opcode == Opcode::STORE_FAST) {
+  if (node.opcode == Opcode::STORE_FAST || node.opcode == Opcode::STORE_NAME) {
     held = stack.back();
     stack.pop_back();
     return true;
   }
   if (held.is(Kind::kUnbound)) {
     fail(here_first_, here_second_,
-         fmt::format("the synthetic local {} may be unbound",
-                     escaped_line(side.graph.tree->view.local_names[local])));
+         fmt::format("the synthetic local {} may be unbound", escaped_line(variable_name(side.graph, node))));
     return true;
   }
-  if (node.opcode == Opcode::LOAD_FAST)
+  if (node.opcode == Opcode::LOAD_FAST || node.opcode == Opcode::LOAD_NAME)
     stack.push_back(held);
-  else if (node.opcode == Opcode::DELETE_FAST)
+  else if (node.opcode == Opcode::DELETE_FAST || node.opcode == Opcode::DELETE_NAME)
     held = {};
   else
     return false;
@@ -198,9 +211,7 @@ bool PathWalk::step_silently(Side& side, const Node& node, FrameState& state, bo
   next = node.next;
   switch (node.opcode) {
     case Opcode::JUMP_BACKWARD: return true;
-    case Opcode::LOAD_CONST:
-      stack.push_back({Kind::kConstant, side.constants[static_cast<size_t>(node.index)]});
-      return true;
+    case Opcode::LOAD_CONST: stack.push_back({Kind::kConstant, loaded_constant(side, node)}); return true;
     case Opcode::PUSH_NULL: stack.push_back({Kind::kNull, 0}); return true;
     case Opcode::POP_TOP: stack.pop_back(); return true;
     case Opcode::COPY:
@@ -215,7 +226,10 @@ bool PathWalk::step_silently(Side& side, const Node& node, FrameState& state, bo
     case Opcode::END_SEND: stack.erase(stack.end() - 2); return true;
     case Opcode::LOAD_FAST:
     case Opcode::STORE_FAST:
-    case Opcode::DELETE_FAST: return step_local(side, node, state, is_second);
+    case Opcode::DELETE_FAST:
+    case Opcode::LOAD_NAME:
+    case Opcode::STORE_NAME:
+    case Opcode::DELETE_NAME: return step_local(side, node, state, is_second);
     default: return step_constants(node, stack, next);
   }
 }
@@ -430,10 +444,14 @@ GraphComparison PathWalk::run() {
 }  // namespace
 
 GraphComparison compare_paths(const InstructionGraph& first, const InstructionGraph& second,
-                              const std::vector<std::string>& synthetic_locals, int step_limit) {
-  auto synthetic = find_synthetic_locals(first, second, synthetic_locals);
+                              const std::vector<std::string>& synthetic_locals, bool may_show,
+                              int step_limit) {
+  auto synthetic = find_synthetic_locals(first, second, synthetic_locals, may_show);
   if (!synthetic.ok()) return {.difference = synthetic.error().message};
-  return PathWalk(first, second, std::move(*synthetic), step_limit).run();
+  const std::string seen_by = synthetic->seen_by;
+  GraphComparison result = PathWalk(first, second, std::move(*synthetic), step_limit).run();
+  result.seen_by = seen_by;
+  return result;
 }
 
 }  // namespace suture::toolbox

@@ -26,8 +26,9 @@
 //   A method call of the first (LOAD_METHOD, CALL) may be an attribute and a call of it in the second, which is what the
 //   language says it is; the object of the method is a value that nothing but such a call can use.
 // Refused rather than proved
-//   synthetic locals that may be read unbound, that are parameters or cells, or whose names the first uses; code
-//   that can see its locals by name; loops that do nothing observable.
+//   synthetic locals that may be read unbound, that are parameters or cells, or whose names the first uses;
+//   loops that do nothing observable. Code that can see its variables by name (`locals`, `eval`, ...), and bodies of modules
+//   and classes, whose variables others can see, unless `may_show`: then the result says by what they may be seen.
 #pragma once
 
 #include <string>
@@ -38,6 +39,7 @@
 namespace suture::toolbox {
 
 GraphComparison compare_paths(const InstructionGraph& first, const InstructionGraph& second,
-                              const std::vector<std::string>& synthetic_locals, int step_limit);
+                              const std::vector<std::string>& synthetic_locals, bool may_show,
+                              int step_limit);
 
 }  // namespace suture::toolbox

@@ -68,7 +68,9 @@ class Verifier {
 };
 
 bool Verifier::has_synthetic_locals(const CodeView& view) const {
-  return std::ranges::find_first_of(view.local_names, options_.synthetic_locals) != view.local_names.end();
+  const bool has_locals = (view.flags & kCodeOptimized) != 0;
+  const auto& names = has_locals ? view.local_names : view.names;
+  return std::ranges::find_first_of(names, options_.synthetic_locals) != names.end();
 }
 
 void Verifier::compare_instructions(CodeVerdict& verdict, Nested& nested) {
@@ -82,10 +84,12 @@ void Verifier::compare_instructions(CodeVerdict& verdict, Nested& nested) {
   const bool synthetic =
       has_synthetic_locals(verdict.second->view) && !has_synthetic_locals(verdict.first->view);
   const GraphComparison comparison =
-      synthetic ? compare_paths(*first, *second, options_.synthetic_locals, options_.step_limit)
+      synthetic ? compare_paths(*first, *second, options_.synthetic_locals,
+                                options_.synthetic_locals_may_show, options_.step_limit)
                 : compare_graphs(*first, *second, options_.step_limit);
   for (const auto& [a, b] : comparison.nested) nested.emplace_back(a.get(), b.get());
   if (comparison.difference.empty()) {
+    verdict.seen_by = comparison.seen_by;
     verdict.kind = synthetic ? CodeVerdict::Kind::kPathEquivalent : CodeVerdict::Kind::kSameBytecode;
     return;
   }

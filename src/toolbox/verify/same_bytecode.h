@@ -18,6 +18,9 @@ struct VerifyOptions {
   // stack: flags, the state of a dispatch loop, spilled temporaries. Code objects of the second tree that have
   // locals of these names are compared by path equivalence. The first tree must not use the names.
   std::vector<std::string> synthetic_locals;
+  // Whether they may be where the program could see them (`locals()`, the namespace of a module or class); the verdict then
+  // says by what.
+  bool synthetic_locals_may_show = false;
   // Steps of the walk per code object, so that hostile code ends in "different: too large to compare".
   int step_limit = 4'000'000;
 };
@@ -32,6 +35,7 @@ struct CodeVerdict {
   // Of the first difference on the walk: one sentence with both places, and the instructions (indices into
   // decode_function's instructions; -1: it is in the header).
   std::string difference;
+  std::string seen_by;  // path-equivalent: what may see the synthetic locals; "": nothing
 };
 
 std::string_view verdict_name(CodeVerdict::Kind kind);  // "same bytecode", "path-equivalent", "different"

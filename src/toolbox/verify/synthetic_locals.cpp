@@ -26,6 +26,35 @@ std::string frame_reader(const InstructionGraph& graph) {
   return "";
 }
 
+// Does code that may see the names as variables have them already?
+bool uses_name(const CodeTree& tree, const std::vector<std::string>& names) {
+  const auto in = [&](const std::vector<std::string>& all) {
+    return std::ranges::find_first_of(all, names) != all.end();
+  };
+  std::vector<const CodeTree*> codes = {&tree};
+  for (size_t next = 0; next < codes.size(); ++next) {
+    if (in(codes[next]->view.names) || in(codes[next]->view.local_names)) return true;
+    for (const Constant& constant : codes[next]->constants)
+      if (constant.is(Constant::Kind::kCode)) codes.push_back(constant.code.get());
+  }
+  return false;
+}
+
+bool has_locals(const InstructionGraph& graph) { return (graph.tree->view.flags & kCodeOptimized) != 0; }
+
+// Bodies of modules and classes.
+Status check_open_names(const InstructionGraph& first, const InstructionGraph& second,
+                        const std::vector<std::string>& names) {
+  if (uses_name(*first.tree, names)) return Error::unsupported("verify", "the first uses a synthetic name");
+  for (const Node& node : second.nodes) {
+    const bool global = node.opcode == Opcode::LOAD_GLOBAL || node.opcode == Opcode::STORE_GLOBAL ||
+                        node.opcode == Opcode::DELETE_GLOBAL;
+    if (global && contains(names, second.name(node)))
+      return Error::unsupported("verify", fmt::format("{} is a global variable", second.name(node)));
+  }
+  return ok_status();
+}
+
 Status check_names(const InstructionGraph& first, const InstructionGraph& second,
                    const std::vector<std::string>& names) {
   const CodeView &a = first.tree->view, &b = second.tree->view;
@@ -40,9 +69,11 @@ Status check_names(const InstructionGraph& first, const InstructionGraph& second
       return refuse(fmt::format("the synthetic local {} is a {}", escaped_line(b.local_names[i]),
                                 parameter ? "parameter" : "cell"));
   }
-  const std::string reader = frame_reader(first);
-  if (!reader.empty()) return refuse(fmt::format("{} would show the synthetic locals", reader));
-  return ok_status();
+  return has_locals(second) ? ok_status() : check_open_names(first, second, names);
+}
+
+bool is_name_access(Opcode opcode) {
+  return opcode == Opcode::LOAD_NAME || opcode == Opcode::STORE_NAME || opcode == Opcode::DELETE_NAME;
 }
 
 class Liveness {
@@ -82,9 +113,9 @@ class Liveness {
     for (const int next : successors(node))
       for (size_t i = 0; i < live.size(); ++i)
         if (locals_.live[static_cast<size_t>(next)][i]) live[i] = true;
-    const int number =
-        node.operand == Node::Operand::kLocal ? locals_.number_of_local[static_cast<size_t>(node.index)] : -1;
-    if (number >= 0) live[static_cast<size_t>(number)] = node.opcode != Opcode::STORE_FAST;
+    const int number = locals_.number_of(node);
+    const bool stores = node.opcode == Opcode::STORE_FAST || node.opcode == Opcode::STORE_NAME;
+    if (number >= 0) live[static_cast<size_t>(number)] = !stores;
     std::vector<bool>& known = locals_.live[static_cast<size_t>(index)];
     if (known == live) return false;
     known = std::move(live);
@@ -97,6 +128,14 @@ class Liveness {
 
 }  // namespace
 
+int SyntheticLocals::number_of(const Node& node) const {
+  const auto index = static_cast<size_t>(node.index);
+  if (node.operand == Node::Operand::kLocal) return number_of_local[index];
+  if (node.operand == Node::Operand::kName && is_name_access(node.opcode) && !number_of_name.empty())
+    return number_of_name[index];
+  return -1;
+}
+
 void SyntheticLocals::forget_dead(int node, std::vector<AbstractValue>& values) const {
   const std::vector<bool>& live_here = live[static_cast<size_t>(node)];
   for (size_t i = 0; i < values.size(); ++i)
@@ -104,11 +143,19 @@ void SyntheticLocals::forget_dead(int node, std::vector<AbstractValue>& values) 
 }
 
 Result<SyntheticLocals> find_synthetic_locals(const InstructionGraph& first, const InstructionGraph& second,
-                                              const std::vector<std::string>& names) {
+                                              const std::vector<std::string>& names, bool may_show) {
   SUTURE_TRY_VOID(check_names(first, second, names));
   SyntheticLocals locals;
   for (const std::string& name : second.tree->view.local_names)
     locals.number_of_local.push_back(contains(names, name) ? locals.count++ : -1);
+  locals.seen_by = frame_reader(first);
+  if (!has_locals(second)) {
+    locals.seen_by = "whoever looks at the namespace while it runs";
+    for (const std::string& name : second.tree->view.names)
+      locals.number_of_name.push_back(contains(names, name) ? locals.count++ : -1);
+  }
+  if (!may_show && !locals.seen_by.empty())
+    return Error::unsupported("verify", fmt::format("{} would show the synthetic locals", locals.seen_by));
   Liveness(second, locals).run();
   return locals;
 }

@@ -1,0 +1,111 @@
+"""repro_level 4 outside of graphs: every outermost call of a compiled function is also made by the interpreter.
+
+Before the call this process is forked; the child makes the call with everything in the interpreter, so that its arguments and all
+that it changes are copies. When the results differ and no graph was to blame (that raises BackendCompilerFailed), what is wrong
+is a guard, a resume function or what a frame hands over: minifier_launcher.py then holds the program itself, to be reduced with
+its calls. The call's own result reaches the program.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import tokenize
+from pathlib import Path
+from typing import Any
+
+from suture import _core, _startup
+from suture.cli import _accuracy
+from suture.cli._call_record import ArrayStore, CannotCopy, TooLarge, decode_leaves, encode_leaves
+
+_MEGABYTES = 256  # of the results of one call
+_installed: _Checks | None = None
+
+
+def install() -> None:
+    """Once for the process."""
+    global _installed
+    if _installed is None:
+        _installed = _Checks()
+        _core.profile(True)
+        _core.watch_calls(_installed)
+
+
+class _Checks(_accuracy.Watch):
+    def __init__(self) -> None:
+        super().__init__(Path())
+        self._process = os.getpid()
+        self._expected: dict[tuple[Any, int], Any] = {}
+        self._told: set[Any] = set()
+
+    def wanted(self, key: Any, number: int) -> bool:
+        return os.getpid() == self._process and key not in self._told
+
+    def begin(self, call: Any, key: Any, number: int, function: Any, arguments: tuple[Any, ...]) -> bool:
+        directory = tempfile.mkdtemp(prefix="suture-level4-")
+        try:
+            self._expected[key, number] = _accuracy._in_child(
+                lambda: _interpreted(call, function, arguments, directory)
+            )
+            store = ArrayStore(Path(directory))
+            self._expected[key, number] = decode_leaves(self._expected[key, number]["given"], store)
+        except CannotCopy:
+            return False
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+        return True
+
+    def take(self, key: Any, number: int, call: Any, given: Any) -> None:
+        expected = self._expected.pop((key, number))
+        if given and given[0][0] == "exception" and str(given[0][1]).endswith("BackendCompilerFailed"):
+            return  # a graph is to blame, and there is a file
+        mismatch = _accuracy._compared(number, expected, given)["mismatch"]
+        if mismatch:
+            self._told.add(key)
+            _startup.warn(f"{key.function} ({key.file}:{key.line}): {mismatch} {_leave_launcher(key, mismatch)}")
+
+
+def _interpreted(call: Any, function: Any, arguments: tuple[Any, ...], directory: str) -> dict[str, Any]:
+    """In the child."""
+    from suture import config
+
+    config.disable = True
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    try:
+        given = call.given(_accuracy._call_bound(function, arguments), "")
+    except BaseException as error:
+        given = call.given(None, type(error).__name__)
+    try:
+        return {"given": encode_leaves(given, ArrayStore(Path(directory), _MEGABYTES << 20))}
+    except TooLarge:
+        raise CannotCopy("a result that is too large") from None
+
+
+def _leave_launcher(key: Any, mismatch: str) -> str:
+    """What to do about it; the file is written."""
+    from suture._minify import launcher, program_file
+
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    advice = "`suture minify PROGRAM --goal other_result` reduces a program with its calls."
+    if script is None or not os.path.isfile(script):
+        return f"No file was written: the program is no file. {advice}"
+    try:
+        with tokenize.open(script) as file:
+            text = file.read()
+        found = program_file.ProgramFile(
+            text,
+            "other_result",
+            key.function,
+            sys.argv[1:],
+            f"{key.function}: {mismatch}",
+            "",
+            os.path.dirname(os.path.abspath(script)),
+        )
+        path = program_file.write(found, launcher.output_directory(), program_file.LAUNCHER, "minify")
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        return f"No file was written: {error}"
+    return f"The program and its arguments are in a file that reduces itself; run:\n  python {path}"

@@ -1,0 +1,129 @@
+'''repro.py and minifier_launcher.py of a program: for failures that lie outside of one graph.
+
+    """what happened, what is at fault, how to run the file"""
+    from suture.repro import program
+    program(__file__, goal="other_result", function="f", arguments=["3"], ...)
+    # --- the program ---
+    ...
+
+`program` does what the command line asks for and ends the process; where a tool runs the file as a program (`suture check`) it
+does nothing. Candidates are the text behind the line alone. `load` reads the call by the syntax tree and runs nothing.
+'''
+
+from __future__ import annotations
+
+import ast
+import os
+import tokenize
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from suture._minify import repro_file
+from suture._minify.repro_file import NotARepro
+
+FORMAT = 1
+_LINE = "# --- the program ---\n"
+_COMMAND = "    python "
+
+
+@dataclass
+class ProgramFile:
+    """
+    text       the program
+    goal       what it is to keep (goals.py)
+    function   whose calls are wrong; "" for goals that are of no function
+    arguments  of the program
+    title      what happened, in a line; the first of the file
+    fault      what is at fault, in lines; "" before it is known. Behind the title
+    directory  of the program that this was made from: its modules are found there
+    """
+
+    text: str
+    goal: str
+    function: str = ""
+    arguments: list[str] = field(default_factory=list)
+    title: str = ""
+    fault: str = ""
+    directory: str = ""
+    format: int = FORMAT
+
+
+_TYPES = {"goal": str, "function": str, "arguments": list, "directory": str, "format": int}
+LAUNCHER, REPRO = repro_file.LAUNCHER, repro_file.REPRO
+
+
+def load(path: Path) -> ProgramFile:
+    """NotARepro: it is another kind of file, or damaged; OSError: it cannot be read."""
+    try:
+        with tokenize.open(path) as file:
+            whole = file.read()
+        head, line, text = whole.partition(_LINE)
+        tree = ast.parse(head)
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise NotARepro(f"{path} holds no program: {error}") from None
+    calls = [node.value for node in tree.body if isinstance(node, ast.Expr) and _is_ours(node.value)]
+    if not line or len(calls) != 1 or not isinstance(calls[0], ast.Call):
+        raise NotARepro(f"{path} holds no program to reduce")
+    title, *rest = (ast.get_docstring(tree) or "").partition(_COMMAND)[0].split("\n")
+    fault = "\n".join(rest).strip("\n")
+    return ProgramFile(_futures(tree) + text, title=title, fault=fault, **_settings(path, calls[0]))
+
+
+def _is_ours(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "program"
+
+
+def _settings(path: Path, call: ast.Call) -> dict[str, Any]:
+    try:
+        found = {word.arg or "": ast.literal_eval(word.value) for word in call.keywords if word.arg in _TYPES}
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        raise NotARepro(f"{path}: what `program` is called with are no literals") from None
+    for name, value in found.items():
+        if not isinstance(value, _TYPES[name]):
+            raise NotARepro(f"{path}: {name} is {type(value).__name__}, not {_TYPES[name].__name__}")
+    if "goal" not in found or not all(isinstance(each, str) for each in found.get("arguments", [])):
+        raise NotARepro(f"{path}: `program` is called without a goal, or with arguments that are no text")
+    if found.get("format", FORMAT) > FORMAT:
+        raise NotARepro(f"{path} was written by a newer Suture; this one reads format {FORMAT}")
+    return found
+
+
+def _futures(tree: ast.Module) -> str:
+    """Imports of __future__ stand at the top of a file; they are the program's."""
+    imports = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+    return "".join(ast.unparse(node) + "\n" for node in imports)
+
+
+def write(program: ProgramFile, directory: Path, stem: str, default: str = "run") -> Path:
+    """Writes STEM.py, or STEM_1.py ... when that exists, for its owner only. OSError when it cannot be written."""
+    path, descriptor = repro_file.create(directory, stem)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text_of(program, path.name, default))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def text_of(program: ProgramFile, name: str, default: str) -> str:
+    tree = ast.parse(program.text)
+    lines = program.text.splitlines(keepends=True)
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for at in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[at] = "\n"
+    given = {key: value for key, value in asdict(program).items() if key in _TYPES and value}
+    words = "".join(f"    {key}={value!r},\n" for key, value in (given | {"default": default}).items())
+    fault = f"{program.fault}\n\n" if program.fault else ""
+    title = " ".join(program.title.split())
+    says = f"{title}\n\n{fault}{_COMMAND}{name} [run | query | minify | analyze | bisect | explain]\n"
+    call = f"from suture.repro import program\n\nprogram(\n    __file__,\n{words})\n"
+    body = "".join(lines).lstrip("\n")
+    return f"{_docstring(says)}\n{_futures(tree)}{call}\n{_LINE}{body}"
+
+
+def _docstring(text: str) -> str:
+    return '"""' + text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + '"""\n'

@@ -1,0 +1,74 @@
+"""What can be done with a file that holds a program (program_file.py). Nothing of the program runs in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from suture._minify import goals, modes, program, program_file
+from suture._minify.modes import Say, Settings
+from suture._minify.oracle import NotReproduced
+from suture._minify.program_file import ProgramFile
+
+
+def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
+    """The exit code. NotARepro, OSError: the file cannot be read."""
+    found = program_file.load(path)
+    if mode == "explain":
+        say(explained(found))
+        return modes.DONE
+    if mode == "bisect":
+        return _bisect(path, settings, say)
+    if mode == "minify":
+        return minify(path, settings, say)
+    with _goal_of(found, path, settings) as goal:
+        if mode == "analyze":
+            say(str(goal.locate(found.text)))
+            return modes.DONE
+        if mode == "run":
+            say(explained(found))
+        why = goal.why_in_a_new_process(found.text)
+    say(f"REPRODUCED: {found.goal} of {goal.function}: {why}" if why else "NOT REPRODUCED: its results are NumPy's")
+    return modes.REPRODUCED if why else modes.NOT_REPRODUCED
+
+
+def _goal_of(found: ProgramFile, path: Path, settings: Settings) -> goals.Goal:
+    beside = Path(found.directory) if found.directory else path.absolute().parent
+    goal = goals.Goal(found.goal, beside / path.name, found.arguments, settings.run_limit)
+    goal.function = found.function
+    return goal
+
+
+def explained(found: ProgramFile) -> str:
+    lines = [
+        found.title,
+        f"goal      {found.goal}{' of ' + found.function if found.function else ''}",
+        *([f"arguments {' '.join(found.arguments)}"] if found.arguments else []),
+        f"program   {len(found.text.splitlines())} lines",
+        *([found.fault] if found.fault else []),
+    ]
+    return "\n".join(lines)
+
+
+def minify(path: Path, settings: Settings, say: Say) -> int:
+    found = program_file.load(path)
+    beside = Path(found.directory) if found.directory else path.absolute().parent
+    try:
+        done = program.reduce(found.text, beside / path.name, settings, say, goal=found.goal, arguments=found.arguments)
+    except (goals.GoalError, NotReproduced) as error:
+        say(f"NOT REPRODUCED: {error}")
+        return modes.NOTHING
+    if done.result.stopped == "interrupted":
+        return modes.INTERRUPTED
+    return modes.DONE if done.certified else modes.NOTHING
+
+
+def _bisect(path: Path, settings: Settings, say: Say) -> int:
+    """The program fails when `query` says so: settings of the compiler reach it through the environment."""
+    from suture._minify import bisect
+    from suture._minify.bisect_text import text_of
+
+    found = bisect.bisect_program(
+        [str(path), "query"], progress=lambda label: say(f"running: {label}"), seconds=4 * settings.run_limit
+    )
+    say(text_of(found).rstrip("\n"))
+    return found.exit_code
