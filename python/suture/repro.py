@@ -23,9 +23,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suture._minify.defaults import BUDGET, RUN_SECONDS
+
 if TYPE_CHECKING:
-    from suture._minify.minimise import Progress
     from suture._minify.modes import Settings
+    from suture._minify.progress import Progress
 
 INTERRUPTED = 130
 
@@ -119,9 +121,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="of the whole search")
     parser.add_argument(
-        "--run-limit", type=_seconds, default=30.0, metavar="SECONDS", help="of a run; longer is a hang"
+        "--run-limit", type=_seconds, default=RUN_SECONDS, metavar="SECONDS", help="of a run; longer is a hang"
     )
-    parser.add_argument("--budget", type=_count, default=2000, metavar="N", help="runs that the search may take")
+    parser.add_argument("--budget", type=_count, default=BUDGET, metavar="N", help="runs that the search may take")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where files are written")
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="keeps verdicts; the search goes on from there")
     parser.add_argument("--log", type=Path, metavar="FILE", help="one line per step, taken or not")
@@ -165,7 +167,7 @@ def progress_line() -> Iterator[Callable[[Progress], None]]:
 
     def show(progress: Progress) -> None:
         line = (
-            f"{progress.stage}: {progress.after} ops, {progress.calls} calls in {progress.seconds:.0f} s, "
+            f"{progress.stage}: {progress.after} {progress.unit}, {progress.calls} calls in {progress.seconds:.0f} s, "
             f"at most {progress.bound} more in this stage"
         )
         sys.stderr.write(f"\r\x1b[K{line[:78]}")

@@ -1,5 +1,4 @@
-"""docs/walkthrough.md, docs/minify.md and docs/debugging.md say what the commands in them print: each is run as written, in a
-directory with examples/ in it."""
+"""What pages of docs/ say that commands print: each is run as written, in a directory with examples/ and the programs of the page in it."""
 
 import doctest
 import os
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("walkthrough.md", "minify.md", "debugging.md")
+PAGES = ("walkthrough.md", "minify.md", "debugging.md", "bisect.md", "accuracy.md")
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -31,6 +30,12 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"^```console\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.M | re.S)
 
 
+def programs(page: str) -> dict[str, str]:
+    """By the name that stands in front of them: `name.py`:"""
+    text = (ROOT / "docs" / page).read_text()
+    return dict(re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)^```$", text, re.M | re.S))
+
+
 COMMANDS = [(page, *pair) for page in PAGES for block in blocks(page) for pair in commands(block)]
 
 
@@ -43,6 +48,8 @@ def shell(tmp_path_factory):
         if page not in directories:
             directories[page] = tmp_path_factory.mktemp(page.partition(".")[0])
             (directories[page] / "examples").symlink_to(ROOT / "examples")
+            for name, text in programs(page).items():
+                (directories[page] / name).write_text(text)
         return directories[page]
 
     def run(page: str, command: str) -> str:
@@ -71,7 +78,7 @@ def shell(tmp_path_factory):
 
 
 def test_the_pages_walk_all_stations():
-    assert [sum(page == each for each, _, _ in COMMANDS) for page in PAGES] == [12, 9, 5]
+    assert [sum(page == each for each, _, _ in COMMANDS) for page in PAGES] == [12, 11, 5, 2, 2]
 
 
 @pytest.mark.parametrize(
