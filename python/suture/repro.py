@@ -23,9 +23,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suture._minify.defaults import BUDGET, RUN_SECONDS
+
 if TYPE_CHECKING:
-    from suture._minify.minimise import Progress
     from suture._minify.modes import Settings
+    from suture._minify.progress import Progress
 
 INTERRUPTED = 130
 
@@ -153,8 +155,8 @@ def _seconds(word: str) -> float:
 _SETTINGS: list[tuple[str, str, tuple[Callable[[str], Any], str, str]]] = [
     ("--workers", "workers", (_count, "N", "cases judged at the same time (default: all cores)")),
     ("--time-limit", "seconds", (_seconds, "SECONDS", "of the whole search")),
-    ("--run-limit", "run_limit", (_seconds, "SECONDS", "of a run; longer is a hang (default: 30)")),
-    ("--budget", "budget", (_count, "N", "runs that the search may take (default: 2000)")),
+    ("--run-limit", "run_limit", (_seconds, "SECONDS", f"of a run; longer is a hang (default: {RUN_SECONDS:g})")),
+    ("--budget", "budget", (_count, "N", f"runs that the search may take (default: {BUDGET})")),
     ("--out", "out", (Path, "DIR", "where files are written")),
     ("--checkpoint", "checkpoint", (Path, "FILE", "keeps verdicts; the search goes on from there")),
     ("--log", "log", (Path, "FILE", "one line per step, taken or not")),
@@ -180,7 +182,7 @@ def progress_line() -> Iterator[Callable[[Progress], None]]:
 
     def show(progress: Progress) -> None:
         line = (
-            f"{progress.stage}: {progress.after} ops, {progress.calls} calls in {progress.seconds:.0f} s, "
+            f"{progress.stage}: {progress.after} {progress.unit}, {progress.calls} calls in {progress.seconds:.0f} s, "
             f"at most {progress.bound} more in this stage"
         )
         sys.stderr.write(f"\r\x1b[K{line[:78]}")

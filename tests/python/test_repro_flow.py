@@ -339,6 +339,22 @@ def test_failures_of_the_compiler_itself_are_reduced(work: Workplace, kind: str,
     assert work.run("repro.py", "query").returncode == 1
 
 
+@pytest.mark.parametrize(("kind", "level"), [("bad_code", "lowered"), ("pass_error", "captured")])
+def test_after_lowering_the_lowered_graph_is_reduced_if_it_fails_alone(work: Workplace, kind: str, level: str) -> None:
+    # mean is a sum and a division in the lowered graph; a fault of a pass needs the captured one.
+    failed = work.run(work.write("prog.py", NATIVE), f"kind={kind},op=sum", SUTURE_REPRO_AFTER="lowering")
+    assert failed.returncode == 1
+    assert repro_file.load(work.path / "minifier_launcher.py").case.graph_text.splitlines()[0].endswith("captured")
+    reduced = work.run("minifier_launcher.py", "--log", "steps")
+    assert reduced.returncode == 0, reduced
+    assert ("The lowered graph fails alone" in reduced.stdout) == (level == "lowered")
+    assert (work.path / "steps").read_text().startswith("lowering: the lowered graph of ")
+    case = repro_file.load(work.path / "repro.py").case
+    assert case.graph_text.splitlines()[0].endswith(level)
+    assert case.options.get("pass_limit") == (0 if level == "lowered" else None)
+    assert work.run("repro.py", "query").returncode == 1
+
+
 @pytest.mark.parametrize(("kind", "doing"), [("toolchain_segfault", "compiling"), ("segfault", "running")])
 def test_crashes_of_the_compiler_and_of_kernels_are_reduced(work: Workplace, kind: str, doing: str) -> None:
     died = work.run(work.write("prog.py", NATIVE), f"kind={kind},op=maximum")

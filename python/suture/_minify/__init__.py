@@ -5,6 +5,9 @@ signature.py     what "the same failure" means
 run_case.py      runs a case in this process and says how it ended
 oracle.py        runs cases in child processes with limits and compares endings with the signature
 minimise.py      the search: candidates of the engine (src/toolbox/reduce), judged by the oracle
+checkpoint.py    verdicts in a file, from which a search goes on
+defaults.py      what a search may take; progress.py: what it tells whoever watches
+lowered.py       failures behind the passes, as the lowered graph
 suspects.py      what the failure says of its place: what the search asks about first
 
 launcher.py      what a failure leaves behind: minifier_launcher.py, BackendCompilerFailed

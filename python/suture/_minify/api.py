@@ -10,7 +10,8 @@ from typing import Any
 from suture import _core
 from suture._config import config
 from suture._minify.case import Case
-from suture._minify.minimise import DEFAULT_BUDGET, MAX_INPUT_BYTES, Progress, Result, minimise
+from suture._minify.defaults import BUDGET, RUN_SECONDS
+from suture._minify.minimise import MAX_INPUT_BYTES, Progress, Result, minimise
 from suture._minify.oracle import Limits, MinifyError, NotReproduced, Oracle
 from suture._minify.predicate import TestOracle
 from suture._minify.signature import Outcome, Signature, is_wanted
@@ -33,9 +34,9 @@ def minify(
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: str | Path | None = None,
-    time_limit: float = 30.0,
+    time_limit: float = RUN_SECONDS,
     memory_limit: int | None = 8 << 30,
-    budget: int = DEFAULT_BUDGET,
+    budget: int = BUDGET,
     seconds: float | None = None,
     max_bytes: int = MAX_INPUT_BYTES,
 ) -> Result:

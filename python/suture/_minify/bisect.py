@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suture._minify.case import Case, Input
+from suture._minify.defaults import RUN_SECONDS
 from suture._minify.signature import Outcome, Signature, Verdict
 from suture._minify.variants import CaseSubject, Probe, ProgramSubject, SlowSubject, Subject, Texts, Variant, diff
 
@@ -123,13 +124,13 @@ class Bisection:
 Progress = Callable[[str], None]
 
 
-def bisect(case: Case, *, seconds: float = 30.0, progress: Progress = lambda text: None) -> Bisection:
+def bisect(case: Case, *, seconds: float = RUN_SECONDS, progress: Progress = lambda text: None) -> Bisection:
     """Of a failing case. `seconds` for one run of one variant."""
     return _Search(CaseSubject(case, seconds), progress).result()
 
 
 def bisect_slow(
-    case: Case, ratio: float = 2.0, *, seconds: float = 30.0, progress: Progress = lambda text: None
+    case: Case, ratio: float = 2.0, *, seconds: float = RUN_SECONDS, progress: Progress = lambda text: None
 ) -> Bisection:
     """Of a case whose compiled graph takes more than `ratio` times as long as NumPy."""
     return _Search(SlowSubject(case, ratio, seconds), progress).result()

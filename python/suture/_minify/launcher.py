@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from suture import _core
 from suture._config import config
 from suture._errors import BackendCompilerFailed
+from suture._minify import lowered
 from suture._minify.case import Case
 from suture._minify.signature import Outcome, Signature
 
@@ -191,7 +192,9 @@ def settings_of(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def origin_of(case: dict[str, Any], ops: int) -> dict[str, Any]:
-    return {key: case[key] for key in ("function", "file", "line", "compile_id")} | {"ops": ops}
+    origin = {key: case[key] for key in ("function", "file", "line", "compile_id")} | {"ops": ops}
+    after_lowering = case["options"].get("repro_after") in ("lowering", "aot")
+    return origin | ({lowered.AFTER: "lowering"} if after_lowering else {})
 
 
 def input_names(case: Case) -> list[str]:

@@ -1,6 +1,7 @@
 """The search for the smallest case that fails in the same way.
 
     reproduce      the signature, how often it fails, limits
+    lowering       the lowered graph instead, on request, when it fails in the same way (lowered.py)
     suspects       ops that the failure points at (suspects.py)
     ops            which ops are needed; what they read from others becomes inputs with the values NumPy gives
     options        defaults, few calls
@@ -23,11 +24,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from suture._minify import lowered as lowering
 from suture._minify import simplify, suspects
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.checkpoint import Checkpoint
+from suture._minify.defaults import BUDGET
 from suture._minify.operations import Operations, settled, with_graph
 from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle, Servers
+from suture._minify.progress import Progress
 from suture._minify.recorded import RecordedValues
 from suture._minify.signature import Outcome, Signature, Verdict, is_wanted
 from suture._toolbox import Reducer
@@ -35,7 +39,6 @@ from suture._toolbox import Reducer
 if TYPE_CHECKING:
     from suture._minify.predicate import TestOracle
 
-DEFAULT_BUDGET = 2000
 MAX_INPUT_BYTES = 1 << 30
 _ROUNDS = 3  # of all stages
 _CHECKS = 3  # runs of a result, until it fails
@@ -70,31 +73,6 @@ class Step:
             Verdict.INFRA: "cannot be judged: refused",
         }[self.verdict]
         return f"{self.stage}: {self.what}: {ending}"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What happened last, for whoever watches.
-
-    calls  oracle calls so far; bound  how many more this stage needs at most
-    before, after  ops of the graph before and after the last step
-    """
-
-    stage: str
-    what: str
-    verdict: Verdict
-    before: int
-    after: int
-    calls: int
-    bound: int
-    seconds: float
-
-    def __str__(self) -> str:
-        if self.after < self.before:
-            return f"SUCCESS: Went from {self.before} to {self.after} nodes"
-        return (
-            f"{self.stage}: {self.what}: {self.verdict} ({self.calls} calls, at most {self.bound} more in this stage)"
-        )
 
 
 @dataclass
@@ -163,10 +141,11 @@ def minimise(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: str | Path | None = None,
     limits: Limits | None = None,
-    budget: int = DEFAULT_BUDGET,
+    budget: int = BUDGET,
     seconds: float | None = None,
     max_bytes: int = MAX_INPUT_BYTES,
     oracle: TestOracle | None = None,
+    lowered: bool = False,
     servers: Servers | None = None,
 ) -> Result:
     """Reduces a failing case.
@@ -179,6 +158,7 @@ def minimise(
     budget      oracle calls; seconds: of the whole search
     max_bytes   largest inputs that are worked with
     oracle      judges in place of the one that compares with the signature (predicate.py)
+    lowered     reduce the lowered graph if it fails in the same way
     servers     processes that stay for the next search
 
     NotReproduced when the case does not fail; MinifyError when inputs are too large, or the checkpoint cannot be written.
@@ -188,6 +168,8 @@ def minimise(
     with oracle or Oracle(case, signature, limits, workers=workers, servers=servers) as judge:
         search.start(judge, Path(checkpoint) if checkpoint else None, max_bytes)
         try:
+            if lowered:
+                search.lower()
             search.run()
             if not search.check():
                 search.begin_again()
@@ -225,16 +207,35 @@ class _Search:
             case = _sampled(case, oracle, max_bytes)
         oracle.case = case
         self._limits = oracle.limits
-        first = settled(case)
-        self._values = RecordedValues(first)
-        signature = oracle.reproduce(meanwhile=self._values.prepare)
-        self.result = Result(first, self._given, signature, rate=oracle.rate)
+        signature = oracle.reproduce(meanwhile=lambda: self._prepare(case))
+        self.result = Result(self._settled, self._given, signature, rate=oracle.rate)
         self._taken = [self.result.case]  # from the first to the smallest
         if checkpoint:
             self._checkpoint = Checkpoint(checkpoint, f"{case.key} {signature}")
             self._known = self._checkpoint.verdicts
             self._free = frozenset(self._known)
             self._counted = set(self._free)
+
+    def _prepare(self, case: Case) -> None:
+        """What the search needs of the case whatever its failure is."""
+        self._settled = settled(case)
+        self._values = RecordedValues(self._settled)
+        self._values.prepare()
+
+    def lower(self) -> None:
+        """Goes on with the lowered graph if it fails in the same way."""
+        case = lowering.of(self.result.case)
+        if case is None:
+            return
+        judgement = self._oracle.judge([case], alone=True)[0]
+        self._learn(case, judgement)
+        counted = self._count(case, graph=True)
+        what = f"the lowered graph of {case.op_count} ops"
+        self.result.steps.append(Step("lowering", what, judgement.verdict, counted, case.op_count))
+        if judgement.verdict is Verdict.SAME:
+            self._prepare(case)
+            self.result.case = self._settled
+            self._taken.append(self.result.case)
 
     def run(self) -> None:
         case = self.result.case
@@ -288,14 +289,14 @@ class _Search:
         floors = simplify.too_small(self.result.case)
         while True:
             stage = simplify.sizes_between(self.result.case, floors)
-            before = {name: size for name, size in simplify._extents(self.result.case).items()}
+            before = {name: size for name, size in simplify.extents(self.result.case).items()}
             reducer = self._stage(stage)
             if not any(stage_forms for stage_forms in stage.elements):
                 return
             for (name, size), level, forms in zip(before.items(), reducer.best, stage.elements, strict=True):
                 if forms and not level:
                     floors[name] = (floors.get(name, size) + size) // 2
-            if all(size - floors.get(name, 0) <= 1 for name, size in simplify._extents(self.result.case).items()):
+            if all(size - floors.get(name, 0) <= 1 for name, size in simplify.extents(self.result.case).items()):
                 return
 
     # --- one stage ---
@@ -387,7 +388,8 @@ class _Search:
         self._oracle.reuses = False
         what = "the smallest case in a process of its own; the search begins again with a process per candidate"
         del self._taken[1:]
-        self.result.case = self._taken[0]
+        self._settled = self.result.case = self._taken[0]
+        self._values = RecordedValues(self._settled)
         self.result.steps.append(Step("check", what, Verdict.PASS, False, self.result.case.op_count))
         self._known.clear()
         self._free = frozenset()
@@ -427,7 +429,7 @@ def _sampled(case: Case, oracle: Oracle | TestOracle, max_bytes: int) -> Case:
     gigabytes = case.nbytes / 2**30
     for size in _SAMPLES:
         draft = simplify.Draft(case)
-        draft.extents = {name: min(extent, size) for name, extent in simplify._extents(case).items()}
+        draft.extents = {name: min(extent, size) for name, extent in simplify.extents(case).items()}
         try:
             smaller = draft.finish()
         except ValueError:

@@ -19,18 +19,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suture._minify import launcher, repro_file
+from suture._minify import launcher, lowered, repro_file
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, certify, in_words
+from suture._minify.defaults import BUDGET, RUN_SECONDS
 from suture._minify.signature import Signature, Verdict
 
 if TYPE_CHECKING:
-    from suture._minify.minimise import Progress, Result
+    from suture._minify.minimise import Result
     from suture._minify.predicate import TestOracle
+    from suture._minify.progress import Progress
     from suture._minify.repro_file import ReproFile
 
 DONE, NOTHING, INTERRUPTED = 0, 1, 130
-RUN_LIMIT = 30.0  # seconds that one stage of one run may take
 _SHOWN = 20  # lines of the difference to the variant that passes
 Say = Callable[[str], None]
 
@@ -49,8 +50,8 @@ class Settings:
 
     workers: int = 1
     seconds: float | None = None
-    run_limit: float = RUN_LIMIT
-    budget: int = 2000
+    run_limit: float = RUN_SECONDS
+    budget: int = BUDGET
     out: Path | None = None
     checkpoint: Path | None = None
     log: Path | None = None
@@ -212,6 +213,7 @@ def minify(
             budget=settings.budget,
             seconds=settings.seconds,
             oracle=oracle,
+            lowered=repro.origin.get(lowered.AFTER) == "lowering",
         )
     except NotReproduced as error:
         say(f"NOT REPRODUCED: {error}")
@@ -248,6 +250,8 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
         say(f"{result}\n\n{result.case.graph.code}")
         return Minified(cannot_run(f"no file could be written: {why}", say), why, result)
     _remove_checkpoint(result, settings)
+    if lowered.is_lowered(result.case) and not lowered.is_lowered(repro.case):
+        say("The lowered graph fails alone: no pass is needed, and what is left is a part of the lowered graph.")
     say(f"\n{_function(result.case)}\n\n{result}")
     if passing is not None and result.passing is not None:
         say(f"\nNearest variant that does not fail: {shown(passing)}\n{difference(result.case, result.passing)}")

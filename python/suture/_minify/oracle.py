@@ -30,6 +30,7 @@ from typing import Any
 
 from suture._minify import wire
 from suture._minify.case import Case, Input
+from suture._minify.defaults import RUN_SECONDS
 from suture._minify.server import QUIET_OPTIONS
 from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict, is_wanted
 
@@ -63,7 +64,7 @@ class Limits:
     memory       bytes that may be asked for beyond what the server holds; None: no limit
     """
 
-    seconds: float = 30.0
+    seconds: float = RUN_SECONDS
     cpu_seconds: float | None = None
     memory: int | None = 8 << 30
 
@@ -294,7 +295,7 @@ class Oracle:
     def reproduce(self, meanwhile: Callable[[], None] = lambda: None) -> Signature:
         """Runs the case and fixes the signature, unless there is one. NotReproduced when the case does not fail so. `meanwhile` is
         called while the first run goes on."""
-        wanted, outcomes = self.signature, self._runs_of_case(_FIRST_RUNS, meanwhile)
+        wanted, outcomes = self.signature, self._runs_of_case(_FIRST_RUNS, alone=False, meanwhile=meanwhile)
         same = [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
         if outcomes[0].kind == "hang":
             # Each further candidate that hangs costs the limit: this is enough to tell a hang from a slow machine.
@@ -302,7 +303,7 @@ class Oracle:
         flaky = len(same) < len(outcomes) or any(outcome.kind == "nondeterministic" for outcome in same)
         self.reuses = not flaky
         if flaky:
-            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
+            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes), alone=True)
             same = [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
         if not same:
             raise NotReproduced(_why_not(wanted, outcomes), outcomes)
@@ -314,11 +315,11 @@ class Oracle:
             self.repeats = min(max(wanted_runs, _LEAST_REPEATS), _MOST_REPEATS)
         return self.signature
 
-    def _runs_of_case(self, count: int, meanwhile: Callable[[], None] = lambda: None) -> list[Outcome]:
-        """The second and the third share a child, if it lives that long."""
+    def _runs_of_case(self, count: int, alone: bool, meanwhile: Callable[[], None] = lambda: None) -> list[Outcome]:
+        """Not alone: they share a child, if it lives that long."""
         outcomes: list[Outcome] = []
         for number in range(count):
-            outcomes += self._run([self.case], meanwhile if number == 0 else lambda: None, alone=number not in (1, 2))
+            outcomes += self._run([self.case], meanwhile if number == 0 else lambda: None, alone)
             if outcomes[-1].kind == "hang":
                 break  # once is long enough
         return outcomes

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from suture._minify.case import ALIGNMENT, Case, Input, lowest_address
-from suture._minify.reference import Op, Program
+from suture._minify.reference import Op, Program, fixed, values_of
 
 Key = tuple[str, str]  # node, and the store right behind which its value is taken ("": when it has been computed)
 
@@ -31,10 +31,10 @@ class RecordedValues:
     def __init__(self, case: Case, limit: int = 256 << 20) -> None:
         self._case, self._limit = case, limit
         self._values: dict[Key, Input] = {}
-        self._program = Program(case.graph, case.objects())
-        self._rows = {node["name"]: node for node in self._program.graph.nodes}
+        self._computed: dict[str, Any] = {}  # of a graph without stores: they stay what they are
+        self._graph = fixed(case.graph, case.objects())
+        self._rows = {node["name"]: node for node in self._graph.nodes}
         self._has_stores = any(row["kind"] == "Effect" for row in self._rows.values())
-        self._roots = self._memory()
         total = sum(self._size(name) for name in self._rows)
         self._everything = total * 2 <= limit
         self.runs = 0
@@ -52,23 +52,50 @@ class RecordedValues:
         return math.prod(int(extent) for extent in row["shape"]) * np.dtype(row["dtype"]).itemsize
 
     def prepare(self) -> None:
-        """Records what will be asked for, when that is everything and NumPy does not raise; inputs() finds out otherwise."""
-        if self._everything and not self._values:
+        """Computes what will be asked for, when that is everything and NumPy does not raise; inputs() finds out otherwise."""
+        if self._everything and not self._has_stores:
             with contextlib.suppress(Exception):
-                self._record(None)
+                self._compute([name for name, row in self._rows.items() if row["kind"] != "Input"])
 
     def inputs(self, keys: Iterable[Key]) -> list[Input]:
         """One input per key. KeyError for a node that has no such value."""
         keys = list(keys)
-        if any(key not in self._values for key in keys):
-            self._record(None if self._everything and not self._values else set(keys))
+        if missing := {key for key in keys if key not in self._values}:
+            held = sum(item.nbytes for item in self._values.values())
+            if not self._everything and held > self._limit:
+                self._values.clear()
+                missing = set(keys)
+            if self._has_stores:
+                self._record(None if self._everything else missing)
+            else:
+                self._take(missing)
         return [self._values[key] for key in keys]
 
-    def _record(self, wanted: set[Key] | None) -> None:
+    def _take(self, wanted: set[Key]) -> None:
+        names = [name for name in self._rows if (name, "") in wanted]
+        if unknown := [name for name in names if name not in self._computed]:
+            everything = [name for name, row in self._rows.items() if row["kind"] != "Input"]
+            self._compute(everything if self._everything else unknown)
+        for name in names:
+            value = self._computed[name]
+            self._values[name, ""] = Input.of(value, offset=_offset(value))
+        if not self._everything:
+            self._computed.clear()
+
+    def _compute(self, names: Sequence[str]) -> None:
+        """Values of these nodes and of the inputs."""
         self.runs += 1
-        held = sum(item.nbytes for item in self._values.values())
-        if wanted is not None and held > self._limit:
-            self._values.clear()
+        self._computed = dict(zip(self._graph.placeholders, self._case.objects(), strict=False))
+        ops = [name for name in names if name not in self._computed]
+        if ops:
+            values = values_of(self._graph, ops, self._case.objects())
+            self._computed.update(zip(ops, values, strict=True))
+
+    def _record(self, wanted: set[Key] | None) -> None:
+        """Runs the graph op by op; None: keeps everything."""
+        self.runs += 1
+        roots = self._memory()
+        program = Program(self._graph, self._case.objects())
 
         def keep(name: str, store: str, value: Any) -> None:
             if (wanted is None or (name, store) in wanted) and (name, store) not in self._values:
@@ -77,22 +104,15 @@ class RecordedValues:
         def after(op: Op, value: Any, values: Mapping[str, Any]) -> Any:
             keep(op.name, "", value)
             if op.kind == "Effect":
-                root = self._roots[op.name]
                 for name, known in values.items():
-                    if self._roots[name] == root and self._rows[name]["kind"] != "Effect":
+                    if roots[name] == roots[op.name] and self._rows[name]["kind"] != "Effect":
                         keep(name, op.name, known)
             return value
 
         inputs = self._case.objects()
-        for name, value in zip(self._program.placeholders, inputs, strict=False):
+        for name, value in zip(program.placeholders, inputs, strict=False):
             keep(name, "", value)
-        if self._has_stores:
-            self._program.run(inputs, after=after)
-            return
-        computed = [op.name for op in self._program.ops if wanted is None or (op.name, "") in wanted]
-        if computed:
-            for name, value in zip(computed, self._program.values_of(computed, inputs), strict=True):
-                keep(name, "", value)
+        program.run(inputs, after=after)
 
 
 def _offset(value: Any) -> int:

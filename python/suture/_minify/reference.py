@@ -90,12 +90,34 @@ class Op:
         return float(row["ulp64"] if part == 8 else max(row["ulp32"], row["ulp64"]))
 
 
+def fixed(graph: _core.Graph, inputs: Sequence[Any]) -> _core.Graph:
+    """The graph with the sizes of these inputs in place of symbols."""
+    symbols = graph.symbol_values(*inputs)
+    return graph.subgraph(symbols=symbols, fixed=list(symbols))[0] if symbols else graph
+
+
+def values_of(graph: _core.Graph, names: Sequence[str], inputs: Sequence[Any]) -> list[Any]:
+    """Values of ops of a graph of fixed sizes, in the program's precision, from one function that computes no more than they need.
+    Views look into the arrays that the others are; a graph with stores changes those after it has computed them."""
+    rows = [node for node in graph.nodes if node["kind"] != "Input"]
+    needed = set(names)
+    for row in reversed(rows):
+        if row["name"] in needed:
+            needed.update(row["operands"])
+    part, taken = graph.subgraph([row["name"] for row in rows if row["name"] in needed], list(names))
+    given = dict(zip(graph.placeholders, inputs, strict=False))
+    scope: dict[str, Any] = {}
+    exec(compile(part.code, "<reference>", "exec"), scope)
+    with np.errstate(all="ignore"):
+        results = scope["forward"](*(given[name] for name, _ in taken))
+    return list(results[: len(names)])
+
+
 class Program:
     """The ops of a graph, ready to run on inputs of one size: sizes are fixed to those of the inputs."""
 
     def __init__(self, graph: _core.Graph, inputs: Sequence[Any]) -> None:
-        symbols = graph.symbol_values(*inputs)
-        self.graph = graph.subgraph(symbols=symbols, fixed=list(symbols))[0] if symbols else graph
+        self.graph = fixed(graph, inputs)
         self.placeholders = tuple(self.graph.placeholders)
         self.ops = [_op(node) for node in self.graph.nodes if node["kind"] != "Input"]
         weak = {node["name"] for node in self.graph.nodes if node["type"].startswith("py_")}
@@ -148,25 +170,6 @@ class Program:
                 for name in self._last_read[op.name]:
                     del values[name]
         return values
-
-    def values_of(self, names: Sequence[str], inputs: Sequence[Any]) -> list[Any]:
-        """Values of ops in the program's precision, from one function that computes no more than they need. Views look into the
-        arrays that the others are; a program with stores changes those after it has computed them."""
-        needed = self._needed_by(names)
-        part, taken = self.graph.subgraph([op.name for op in self.ops if op.name in needed], list(names))
-        given = dict(zip(self.placeholders, inputs, strict=False))
-        scope: dict[str, Any] = {}
-        exec(compile(part.code, "<reference>", "exec"), scope)
-        with np.errstate(all="ignore"):
-            results = scope["forward"](*(given[name] for name, _ in taken))
-        return [value for _, value in zip(names, results, strict=False)]
-
-    def _needed_by(self, names: Sequence[str]) -> set[str]:
-        needed = set(names)
-        for op in reversed(self.ops):
-            if op.name in needed:
-                needed.update(op.operands)
-        return needed
 
     @functools.cached_property
     def _last_read(self) -> dict[str, list[str]]:

@@ -30,6 +30,7 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -73,30 +74,29 @@ class Server:
         except wire.Closed:
             pass
         finally:
-            if self._shared is not None:
-                self._shared.end(self._spare)
-            if self._spare is not None:
-                self._spare.end()
+            for child in (self._shared, self._spare):
+                if child is not None:
+                    child.end(stay=(self._spare,))
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def _serve(self, request: dict[str, Any]) -> None:
-        child, self._shared = self._shared, None
-        if child is not None and not child.takes(request):
-            child.end(self._spare)
-            child = None
-        child = child or self._child_for(request)
+        old, self._shared = self._shared, None
+        child = old if old is not None and old.takes(request) else self._child_for(request)
         try:
             child.begin(request, self._arrays)
+            # While this one works:
+            if old is not None and old is not child:
+                old.end(stay=(child, self._spare))
             if self._spare is None:
-                self._spare = self._new_child(child)  # while this one works
+                self._spare = self._new_child(child)
             outcomes = child.outcomes(request, self._connection)
             rows = [outcome.to_dict() for outcome in outcomes]
             wire.send(self._connection, {"outcomes": rows, "new_child": child.runs == 1})
             if not request["alone"] and all(outcome.kind in _GOES_ON for outcome in outcomes):
-                self._shared, child = child, None
+                self._shared = child
         finally:
-            if child is not None:
-                child.end(self._spare)
+            if child is not self._shared:
+                child.end(stay=(self._spare,))
 
     def _child_for(self, request: dict[str, Any]) -> _Child:
         spare, self._spare = self._spare, None
@@ -163,10 +163,10 @@ class _Child:
         watch = _Watch(self.pipe, self._pid, request["limits"], connection, self._trace)
         return watch.outcomes(len(request["cases"]))
 
-    def end(self, spare: _Child | None = None) -> None:
+    def end(self, stay: Sequence[_Child | None] = ()) -> None:
         self.pipe.close()
         os.close(self._trace)
-        _end(self._pid, spare._pid if spare is not None else 0)
+        _end(self._pid, [child._pid for child in stay if child is not None and child is not self])
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
@@ -291,15 +291,15 @@ class _Watch:
         return tuple(f"{file}:{line}" for file, line in reversed(_FRAME.findall(text)))
 
 
-def _end(child: int, spare: int) -> None:
-    """Kills the child with its group, and whatever else it started: orphans become children of this process. The `spare` stays."""
+def _end(child: int, stay: Sequence[int]) -> None:
+    """Kills the child with its group, and whatever else it started: orphans become children of this process. Those in `stay` stay."""
     for kill in (os.kill, os.killpg):
         try:
             kill(child, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
     os.waitpid(child, 0)
-    while orphans := [each for each in _own_children() if each != spare]:
+    while orphans := [each for each in _own_children() if each not in stay]:
         for orphan in orphans:
             try:
                 os.kill(orphan, signal.SIGKILL)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from suture._minify.case import NO_GROUP, Case, CaseError, Input
+from suture._minify.lowered import is_lowered
 from suture._minify.operations import with_graph
 from suture._toolbox import Reducer
 
@@ -173,7 +174,7 @@ def extremes(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 # --- sizes ----------------------------------------------------------------------------------------------------------------
 
 
-def _extents(case: Case) -> dict[str, int]:
+def extents(case: Case) -> dict[str, int]:
     """Sizes that could be smaller: static extents by their digits, symbols by name."""
     found: dict[str, int] = {}
     for row in case.graph.input_types:
@@ -200,7 +201,7 @@ def sizes(case: Case) -> Lattice:
     """Every size to 1, 2, 3, ..., with the first elements, or with the most unusual ones."""
     samples = (leading, extremes) if _has_unusual(case) else (leading,)
     elements: list[list[Form]] = []
-    for name, extent in _extents(case).items():
+    for name, extent in extents(case).items():
         smaller = [size for size in FIRST_SIZES if size < extent and (name.isdigit() or size > 1)]
         elements.append([partial(_resize, name, size, sample) for size in smaller for sample in samples])
     return Lattice("sizes", case, elements)
@@ -209,7 +210,7 @@ def sizes(case: Case) -> Lattice:
 def sizes_between(case: Case, floors: dict[str, int]) -> Lattice:
     """Every size half way to the largest that is known to be too small; `floors` has those by name."""
     elements: list[list[Form]] = []
-    for name, extent in _extents(case).items():
+    for name, extent in extents(case).items():
         middle = (floors.get(name, extent) + extent) // 2
         elements.append([partial(_resize, name, middle, leading)] if middle < extent else [])
     return Lattice("sizes", case, elements)
@@ -217,7 +218,7 @@ def sizes_between(case: Case, floors: dict[str, int]) -> Lattice:
 
 def too_small(case: Case) -> dict[str, int]:
     """Per size, the largest of FIRST_SIZES below it: what sizes() has tried and refused."""
-    return {name: max((s for s in FIRST_SIZES if s < size), default=0) for name, size in _extents(case).items()}
+    return {name: max((s for s in FIRST_SIZES if s < size), default=0) for name, size in extents(case).items()}
 
 
 # --- dtypes ---------------------------------------------------------------------------------------------------------------
@@ -414,7 +415,8 @@ def _set(name: str, value: Any, draft: Draft) -> None:
 
 def options(case: Case, calls: bool = True) -> Lattice:
     """Options at their defaults, exact numerics, few `calls`."""
-    elements: list[list[Form]] = [[partial(_without_option, name)] for name in case.options]
+    kept = {"pass_limit"} if is_lowered(case) else set()  # passes have run
+    elements: list[list[Form]] = [[partial(_without_option, name)] for name in case.options if name not in kept]
     if case.numerics != "exact":
         elements.append([partial(_set, "numerics", "exact")])
     if calls and case.calls > 1:

@@ -29,33 +29,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suture._minify.checkpoint import Checkpoint
+from suture._minify.defaults import BUDGET
 from suture._minify.oracle import NotReproduced
+from suture._minify.progress import Progress
 from suture._minify.signature import PASSED, Outcome, Verdict
 from suture._toolbox import Reducer
 
-DEFAULT_BUDGET = 5000
 _MOST_TURNS = 8
 
 Test = Callable[[str], bool]
 Form = Callable[[ast.AST], "ast.AST | list[ast.stmt] | None"]  # None: the node goes
 Place = tuple[ast.AST, list[Form]]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """`before`, `after`: lines of the program. `calls`: tests so far; `bound`: of those that this round still needs, at most."""
-
-    stage: str
-    before: int
-    after: int
-    calls: int
-    bound: int
-    seconds: float
-
-    def __str__(self) -> str:
-        if self.after < self.before:
-            return f"SUCCESS: Went from {self.before} to {self.after} lines"
-        return f"{self.stage}: {self.after} lines ({self.calls} calls, at most {self.bound} more in this round)"
 
 
 @dataclass
@@ -92,7 +76,7 @@ def reduce_source(
     test: Test,
     *,
     workers: int = 1,
-    budget: int = DEFAULT_BUDGET,
+    budget: int = BUDGET,
     seconds: float | None = None,
     progress: Callable[[Progress], None] = lambda step: None,
     stop: Callable[[], None] = lambda: None,
@@ -224,7 +208,8 @@ class _Search:
             ending = {"same": "accepted: taken", "pass": "refused"}.get(verdict, "no program: refused")
             self.result.steps.append(f"{stage}: {what}: {ending}")
             spent = time.monotonic() - self._began
-            self._progress(Progress(stage, before, after, self.result.calls, reducer.bound, spent))
+            calls, bound = self.result.calls, reducer.bound
+            self._progress(Progress(stage, what, verdict, before, after, calls, bound, spent, "lines"))
         return seen + len(steps)
 
 

@@ -25,6 +25,7 @@ from typing import Any, Protocol
 from suture import _core
 from suture._minify import child, run_case
 from suture._minify.case import Case
+from suture._minify.defaults import RUN_SECONDS
 from suture._minify.signature import INVALID, Outcome, Signature, Verdict, kind_of_signal
 
 MEMORY = 4 << 30  # bytes that one run may ask for beyond copies of its inputs
@@ -99,7 +100,7 @@ class Subject(Protocol):
 
 
 class CaseSubject:
-    def __init__(self, case: Case, seconds: float = 30.0) -> None:
+    def __init__(self, case: Case, seconds: float = RUN_SECONDS) -> None:
         self.case, self.seconds, self.backend = case, seconds, case.backend
         self.signature: Signature | None = None
 
@@ -135,7 +136,7 @@ class CaseSubject:
 class SlowSubject(CaseSubject):
     """A failure: calls of the compiled graph take more than `ratio` times as long as under NumPy."""
 
-    def __init__(self, case: Case, ratio: float, seconds: float = 30.0) -> None:
+    def __init__(self, case: Case, ratio: float, seconds: float = RUN_SECONDS) -> None:
         super().__init__(case, seconds)
         self.ratio = ratio
 
