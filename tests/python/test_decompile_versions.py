@@ -53,8 +53,25 @@ UNREACHED = {
     "walrus": "global g1\ndef h():\n    nonlocal x\n    global g1\n    [x := i for i in y], {g1 := i for i in y}\n    return x, g1\nreturn [a := i for i in y]",
     "generator": "return a\nyield",
 }
+VALUES = {
+    "nested and": "x = (a and b) and c\nreturn (a or b or c) or d and (x and y)",
+    "value of a statement": "f()\na and b()",
+    "value in a finally": "try:\n    return f()\nfinally:\n    a.done() or a.cancel()",
+    "equal constants": "x = {1, 1, 2}, {1, 1.0, True}, {3}",
+    "text at the begin": "f'no docstring'\nreturn a",
+    "starred annotation": "def g(*args: *x): pass\nreturn g",
+    "long elif": "if x == 0:\n    f(0)\n" + "".join(f"elif x == {i}:\n    f({i})\n" for i in range(150)),
+}
+# Modules as a whole.
+MODULES = {
+    "loop at the end": "while a():\n    b()\n    if c:\n        raise d\n",
+    "value at the end": "f()\n__name__ == '__main__' and f()\n",
+    "items of __annotations__": "class C:\n    __annotations__['1'] = 1\n    x: int = 2\n",
+    "annotated attribute": "class C:\n    a.b: int = 0\n",
+    "unreached class": "'doc'\nfrom __future__ import annotations\nif True:\n    class C: pass\nelse:\n    class C:\n        x = 1\nf(5)\n",
+}
 ASYNC_UNREACHED = {"generator": "try:\n    await f()\nexcept A:\n    await g()\nreturn\nyield"}
-BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS, **UNREACHED}
+BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS, **UNREACHED, **VALUES}
 ASYNC_BODIES = {**ASYNC_EXCEPTION_GROUPS, **ASYNC_UNREACHED}
 
 
@@ -80,3 +97,9 @@ def test_statement(statement: str, version: tuple[int, int]) -> None:
 def test_asynchronous_statement(statement: str, version: tuple[int, int]) -> None:
     body = textwrap.indent(ASYNC_BODIES[statement], "    ")
     assert_comes_back(version, f"async def f(a, b, c):\n{body}\n")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("module", MODULES)
+def test_module(module: str, version: tuple[int, int]) -> None:
+    assert_comes_back(version, MODULES[module])

@@ -175,6 +175,7 @@ bool ConditionFolder::both_arrive(int node) {
   Expression* value = no.itself    ? make_and(tree_, test, yes.value->expr)
                       : yes.itself ? make_or(tree_, test, no.value->expr)
                                    : tree_.make<IfExp>(test, yes.value->expr, no.value->expr);
+  if (BoolOp* both = as<BoolOp>(value)) both->whole = true;
   Edge edge{merge_, *yes.stack, false};
   edge.stack[slot_] = value_of(value, std::min(yes.value->order, no.value->order));
   detach(node, false);

@@ -10,8 +10,8 @@
 #include "toolbox/decompile/match_patterns.h"
 #include "toolbox/decompile/regions.h"
 #include "toolbox/decompile/scope.h"
-#include "toolbox/decompile/string_literals.h"
 #include "toolbox/decompile/structure_statements.h"
+#include "toolbox/decompile/unreached_code.h"
 
 namespace suture::toolbox {
 
@@ -36,33 +36,15 @@ struct Flow {
   LiftedCode lifted;
   Regions regions;
   Evaluated code;
-  std::vector<bool> bound, loaded;  // by index of the variable
+  UsedVariables variables;
 };
-
-void note_variables(Flow& flow) {
-  const size_t count = flow.lifted.tree->view.local_names.size();
-  flow.bound.assign(count, false);
-  flow.loaded.assign(count, false);
-  for (const LiftedInstruction& it : flow.lifted.instructions) {
-    if (it.arg < 0 || static_cast<size_t>(it.arg) >= count) continue;
-    const size_t variable = static_cast<size_t>(it.arg);
-    switch (it.op) {
-      case Op::StoreFast:
-      case Op::StoreDeref:
-      case Op::DeleteFast:
-      case Op::DeleteDeref: flow.bound[variable] = true; break;
-      case Op::LoadFast: flow.loaded[variable] = true; break;
-      default: break;
-    }
-  }
-}
 
 Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
   SUTURE_TRY_VOID(check_depth(scope));
   Flow flow;
   SUTURE_TRY(lifted, lift(*scope.code));
   flow.lifted = std::move(lifted);
-  note_variables(flow);
+  flow.variables = used_variables(flow.lifted);
   mark_except_star(flow.lifted);
   merge_exit_copies(flow.lifted);
   SUTURE_TRY(regions, find_regions(flow.lifted));
@@ -79,11 +61,6 @@ bool is_return_of_none(const Statement* statement) {
   const Return* it = as<Return>(statement);
   const auto* constant = it ? as<syntax::Constant>(it->value) : nullptr;
   return it && (!it->value || (constant && constant->value.is(suture::Constant::Kind::kNone)));
-}
-
-const Name* assigned_name(const Statement* statement) {
-  const Assign* it = as<Assign>(statement);
-  return it && it->targets.size() == 1 ? as<Name>(it->targets.front()) : nullptr;
 }
 
 // A declared name of an enclosing function would be taken for the function's, were it not declared global.
@@ -116,6 +93,11 @@ void declare(Builder& builder, const Scope& scope, const Evaluated& code, Statem
 
 Expression* text_constant(Builder& builder, const std::string& text) {
   return builder.tree.make<syntax::Constant>(suture::Constant::str(text));
+}
+
+bool is_text(const Expression* expr) {
+  const auto* constant = as<syntax::Constant>(expr);
+  return constant && constant->value.is(suture::Constant::Kind::kStr);
 }
 
 // What the compiler puts at the end of a class body, on every way there: since 3.13 the names of attributes, then cells, then a
@@ -171,108 +153,6 @@ void strip_last_return(Statements& body) {
   if (!body.empty() && is_return_of_none(body.back())) body.pop_back();
 }
 
-// Is a yield left in a generator? An asynchronous one wraps what it yields, and its awaits look like yields otherwise.
-bool yields(const LiftedCode& lifted, bool asynchronous) {
-  constexpr int kWrapAsyncYield = 4;  // of CALL_INTRINSIC_1
-  return std::ranges::any_of(lifted.instructions, [&](const LiftedInstruction& it) {
-    if (!asynchronous) return it.op == Op::Yield || it.op == Op::YieldFrom;
-    return it.op == Op::AsyncGenWrap || (it.op == Op::Intrinsic1 && it.arg == kWrapAsyncYield);
-  });
-}
-
-// The compiler drops code that control never comes to, but not what it says about the function: that it is a generator, that a name
-// is one of its variables, that a variable is in a cell because a nested function uses it. Where nothing else says so, statements
-// that control never comes to say it here.
-class UnreachedCode {
- public:
-  UnreachedCode(Builder& builder, const Scope& scope, const Flow& flow)
-      : builder_(builder), scope_(scope), flow_(flow), view_(scope.view()) {}
-
-  void add_to(Statements& body) {
-    keep_generator();
-    if (scope_.kind == CodeKind::kFunction) {
-      keep_definitions();
-      keep_variables();
-    }
-    if (never_.empty()) return;
-    SyntaxTree& tree = builder_.tree;
-    // The compiler drops unused constants from the end, so that code objects stay only before what is used.
-    body.insert(defined_.empty() ? body.end() : body.begin(),
-                tree.make<If>(tree.make<syntax::Constant>(suture::Constant::boolean(false)),
-                              std::move(never_), Statements{}));
-  }
-
- private:
-  void keep_generator() {
-    if ((view_.flags & (kCodeGenerator | kCodeAsyncGenerator)) == 0) return;
-    if (!yields(flow_.lifted, (view_.flags & kCodeAsyncGenerator) != 0))
-      never_.push_back(builder_.tree.make<Expr>(builder_.tree.make<Yield>(nullptr)));
-  }
-
-  // Functions and classes that are among the constants although nothing makes them.
-  void keep_definitions() {
-    std::set<const CodeTree*> made;
-    for (const LiftedInstruction& it : flow_.lifted.instructions)
-      if (const suture::Constant* constant = it.op == Op::LoadConst ? scope_.code->constant(it.arg) : nullptr)
-        made.insert(constant->code.get());
-    for (const suture::Constant& constant : scope_.code->constants) {
-      if (!constant.is(suture::Constant::Kind::kCode) || made.contains(constant.code.get())) continue;
-      const CodeTree& code = *constant.code;
-      const CodeKind kind = kind_of_code(code, &scope_);
-      if (kind == CodeKind::kFunction) {
-        Result<Statement*> function = make_function(builder_, scope_, {.code = &code}, {});
-        if (function.ok()) never_.push_back(*function);
-      } else if (kind == CodeKind::kLambda) {
-        Result<Expression*> lambda = make_lambda(builder_, scope_, {.code = &code});
-        if (lambda.ok()) never_.push_back(builder_.tree.make<Expr>(*lambda));
-      } else {
-        continue;
-      }
-      defined_.insert(code.view.name);
-    }
-  }
-
-  void keep_variables() {
-    SyntaxTree& tree = builder_.tree;
-    const std::set<std::string> captured = captured_names();
-    const size_t parameters = static_cast<size_t>(view_.arg_count + view_.kwonly_count) +
-                              ((view_.flags & kCodeVarArgs) != 0) + ((view_.flags & kCodeVarKeywords) != 0);
-    Expressions cells;
-    for (size_t i = 0; i < view_.local_names.size() && i < view_.local_kinds.size(); ++i) {
-      const bool cell = view_.local_kinds[i] & kLocalCell;
-      if ((view_.local_kinds[i] & kLocalFree) || !is_identifier(view_.local_names[i])) continue;
-      const std::string name = unmangled(scope_, view_.local_names[i]);
-      const bool bound = i < parameters || flow_.bound[i] || defined_.contains(view_.local_names[i]);
-      if (!bound && (cell || flow_.loaded[i]))
-        never_.push_back(tree.make<Assign>(Expressions{tree.make<Name>(name)},
-                                           tree.make<syntax::Constant>(suture::Constant::none())));
-      if (cell && !captured.contains(view_.local_names[i])) cells.push_back(tree.make<Name>(name));
-    }
-    if (cells.empty()) return;
-    Expression* value = cells.size() == 1 ? cells.front() : tree.make<Tuple>(std::move(cells));
-    never_.push_back(tree.make<Expr>(tree.make<Lambda>(Arguments{}, value)));
-  }
-
-  // The free variables of the code objects in this one.
-  std::set<std::string> captured_names() const {
-    std::set<std::string> result;
-    for (const suture::Constant& constant : scope_.code->constants) {
-      if (!constant.is(suture::Constant::Kind::kCode)) continue;
-      const CodeView& inner = constant.code->view;
-      for (size_t i = 0; i < inner.local_names.size() && i < inner.local_kinds.size(); ++i)
-        if (inner.local_kinds[i] & kLocalFree) result.insert(inner.local_names[i]);
-    }
-    return result;
-  }
-
-  Builder& builder_;
-  const Scope& scope_;
-  const Flow& flow_;
-  const CodeView& view_;
-  Statements never_;
-  std::set<std::string> defined_;
-};
-
 Result<Statements> body_statements(Builder& builder, const Scope& scope) {
   SUTURE_TRY(flow, evaluate_code(builder, scope));
   simplify_flow(builder, flow.code);
@@ -281,7 +161,8 @@ Result<Statements> body_statements(Builder& builder, const Scope& scope) {
     strip_class_body(builder, scope.view().version.minor, body);
   else if (scope.kind != CodeKind::kLambda)
     strip_last_return(body);
-  UnreachedCode(builder, scope, flow).add_to(body);
+  add_unreached_code(builder, scope,
+                     {flow.lifted, flow.variables, flow.code.has_annotations && !flow.code.annotates}, body);
   if (scope.kind == CodeKind::kClass || scope.kind == CodeKind::kModule) restore_docstring(builder, body);
   const bool has_docstring = !body.empty() && scope.kind != CodeKind::kFunction && as<Expr>(body.front()) &&
                              as<syntax::Constant>(as<Expr>(body.front())->value);
@@ -401,6 +282,9 @@ Result<Statement*> make_function(Builder& builder, const Scope& around, const Fu
   SUTURE_TRY(body, body_or_replacement(builder, scope));
   if (const std::string* docstring = parts.code->docstring())
     body.insert(body.begin(), builder.tree.make<Expr>(text_constant(builder, *docstring)));
+  else if (const Expr* first = body.empty() ? nullptr : as<Expr>(body.front());
+           first && is_text(first->value))  // an f-string is no docstring
+    body.front() = builder.tree.make<Expr>(builder.tree.make<JoinedStr>(Expressions{first->value}));
   if (body.empty()) body.push_back(builder.tree.make<Pass>());
   Arguments arguments = arguments_of(builder, scope, parts);
   Expression* returns = annotation_of(builder, parts, "return");

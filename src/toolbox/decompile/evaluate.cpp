@@ -280,6 +280,11 @@ Expression* Evaluator::as_expression(Value* value) {
     placeholders_[value->expr] = value;
     return value->expr;
   }
+  if (value->kind == ValueKind::kPart && value->unpacking->targets.size() == 1 &&
+      value->unpacking->star < 0) {  // `*args: *Ts`: the annotation is unpacked
+    value->kind = ValueKind::kExpression;
+    value->expr = make<Starred>(as_expression(value->unpacking->source));
+  }
   if ((value->kind != ValueKind::kExpression && value->kind != ValueKind::kIterable &&
        value->kind != ValueKind::kCell) ||
       !value->expr) {

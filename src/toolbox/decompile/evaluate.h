@@ -28,7 +28,8 @@ struct Evaluated {
   std::set<const syntax::Expression*> assertion_errors;  // names that only `assert` loads
   std::set<std::string> globals, nonlocals;              // to be declared
   std::set<std::string> loaded_globals;
-  bool has_annotations = false;
+  bool has_annotations = false;  // SETUP_ANNOTATIONS
+  bool annotates = false;
   Value* returned = nullptr;  // by the function that makes a generic definition
 };
 

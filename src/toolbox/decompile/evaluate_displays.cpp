@@ -90,11 +90,15 @@ void Evaluator::extend_display(int depth, Value* added) {
   if ((!list && !set) || !slot->display) return fail("elements are added to something other than a display");
   Expressions elements = list ? list->elts : set->elts;
   const suture::Constant* constant = constant_of(added->expr);
+  // Displays of three constants and more are folded; equal ones of a set are then one.
+  constexpr size_t kFolded = 3;
   const bool folded =
-      constant && elements.empty() && constant->items && constant->items->size() >= 3 &&
-      constant->is(list ? suture::Constant::Kind::kTuple : suture::Constant::Kind::kFrozenset);
+      constant && elements.empty() && constant->items && !constant->items->empty() &&
+      (list ? constant->is(suture::Constant::Kind::kTuple) && constant->items->size() >= kFolded
+            : constant->is(suture::Constant::Kind::kFrozenset));
   if (folded) {
     elements = elements_of(added->expr);
+    while (elements.size() < kFolded) elements.push_back(elements.front());
   } else {
     elements.push_back(make<Starred>(as_expression(added)));
   }

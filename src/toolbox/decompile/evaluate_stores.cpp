@@ -8,6 +8,7 @@
 
 #include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
 
@@ -211,7 +212,8 @@ bool Evaluator::annotate(Expression* container, Expression* key, Expression* val
   const suture::Constant* text = constant_of(key);
   if (!name || name->id != "__annotations__" || !text || !text->is(suture::Constant::Kind::kStr))
     return false;
-  if (!result_.has_annotations) return false;
+  if (!result_.has_annotations || !is_identifier(text->text)) return false;
+  result_.annotates = true;
   auto& statements = graph_.at(node_).statements;
   Expression* annotation = annotation_expression(scope_.view().flags, value, builder_.tree);
   if (!statements.empty()) {
@@ -249,7 +251,12 @@ void Evaluator::drop(Value* value) {
     case ValueKind::kExpression: break;
     default: fail("a dropped value that is none"); return;
   }
-  if (value->used && value->targets.empty()) return;  // a copy of it was used
+  if (value->used && value->targets.empty()) {  // a copy of it was used
+    FlowNode& node = graph_.at(node_);
+    if (node.has_no_statements() && !node.entry.empty() && node.entry.back() == value)
+      node.dropped_test = value;
+    return;
+  }
   if (on_stack(value)) return;
   emit(make<Expr>(as_expression(value)));
 }

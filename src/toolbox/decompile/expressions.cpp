@@ -30,7 +30,7 @@ Expression* join(SyntaxTree& tree, BoolOperator op, Expression* a, Expression* b
   Expressions values;
   for (Expression* side : {a, b}) {
     const BoolOp* same = as<BoolOp>(side);
-    if (same && same->op == op)
+    if (same && same->op == op && !(same->whole && side == a))
       values.insert(values.end(), same->values.begin(), same->values.end());
     else
       values.push_back(side);

@@ -125,6 +125,7 @@ struct FlowNode {
   Stack entry;
   const Context* context = nullptr;
   int place = 0;           // first instruction
+  int loop_end = 0;        // of a loop's head: where the copy of its test was
   int sequence = 0;        // in which nodes were made: predecessors first, but for backward edges
   int line = 0;            // of the test, or where it ends
   int region = -1;         // kTry, kWith
@@ -140,6 +141,7 @@ struct FlowNode {
   Value* filled = nullptr;
   syntax::Expression* element = nullptr;
   syntax::Expression* element_key = nullptr;
+  const Value* dropped_test = nullptr;   // this node begins with dropping what the branch before it tested
   std::string clause_name;               // this node begins an except clause with a name
   std::vector<std::pair<int, bool>> in;  // nodes with an edge here; true: their `no` edge
 

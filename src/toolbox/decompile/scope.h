@@ -33,8 +33,8 @@ struct Builder {
 };
 
 inline constexpr int kMaxNestedCode = 60;  // code objects in code objects
-inline constexpr int kMaxStatementDepth =
-    120;  // statements in statements (Python's own limit is 100 blocks of indentation)
+// Branches in branches; of a long chain of `elif`, too. (Python's own limit is 100 blocks of indentation.)
+inline constexpr int kMaxStatementDepth = 400;
 
 CodeKind kind_of_code(const CodeTree& code, const Scope* parent);
 

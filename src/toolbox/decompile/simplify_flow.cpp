@@ -18,9 +18,10 @@ namespace {
 class Simplifier {
  public:
   Simplifier(Builder& builder, Evaluated& code)
-      : code_(code), graph_(code.graph), folder_(code.graph, builder.tree, code.values) {}
+      : builder_(builder), code_(code), graph_(code.graph), folder_(code.graph, builder.tree, code.values) {}
 
   void run() {
+    merge_dropped_values();
     pass_empty_nodes();
     merge_implicit_returns();
     merge_handler_ends();
@@ -30,6 +31,49 @@ class Simplifier {
   }
 
  private:
+  // `a and f()` as a statement, where the compiler repeats the end of the code behind it: one way drops a, the other one what f gives.
+  void merge_dropped_values() {
+    for (int i = graph_.size() - 1; i >= 0; --i)
+      while (merge_dropped_value(i)) {
+      }
+  }
+
+  bool merge_dropped_value(int branch) {
+    FlowNode& it = graph_.at(branch);
+    if (it.dead || it.end != End::kBranch) return false;
+    for (const bool no_edge : {false, true}) {
+      const int drops = (no_edge ? it.no : it.yes).to, computes = (no_edge ? it.yes : it.no).to;
+      if (drops < 0 || computes < 0 || drops == computes) continue;
+      const FlowNode& dropping = graph_.at(drops);
+      FlowNode& computing = graph_.at(computes);
+      const auto* value =
+          computing.statements.size() == 1 ? syntax::as<syntax::Expr>(computing.statements.front()) : nullptr;
+      if (dropping.dropped_test != it.test || !dropping.has_no_statements() || !value ||
+          !same_end(dropping, computing) || dropping.in.size() != 1 || computing.in.size() != 1)
+        continue;
+      syntax::Expression* test = it.test->expr;
+      it.statements.push_back(
+          builder_.tree.make<syntax::Expr>(no_edge ? make_and(builder_.tree, test, value->value)
+                                                   : make_or(builder_.tree, test, value->value)));
+      computing.statements.clear();
+      redirect(branch, no_edge, computes);
+      unlink(drops);
+      it.end = End::kGoto;
+      it.test = nullptr;
+      it.yes = {computes, {}, false};
+      it.no = {};
+      computing.in = {{branch, false}};
+      return true;
+    }
+    return false;
+  }
+
+  static bool same_end(const FlowNode& a, const FlowNode& b) {
+    if (a.end != b.end || a.context != b.context) return false;
+    return a.end == End::kReraise || (a.end == End::kReturn && a.implicit_return && b.implicit_return) ||
+           (a.end == End::kGoto && a.yes.to == b.yes.to);
+  }
+
   void redirect(int from, bool no_edge, int to) {
     Edge& edge = no_edge ? graph_.at(from).no : graph_.at(from).yes;
     auto& in = graph_.at(edge.to).in;
@@ -213,8 +257,10 @@ class Simplifier {
     last.no = {};
     graph_.at(test).in.emplace_back(latch, false);
     graph_.at(test).is_header = true;
+    graph_.at(test).loop_end = std::max(graph_.at(test).loop_end, last.place);
   }
 
+  Builder& builder_;
   Evaluated& code_;
   FlowGraph& graph_;
   ConditionFolder folder_;

@@ -66,8 +66,9 @@ std::set<int> Structurer::ways_out(int header, bool tested, int exhausted, const
     for (const Context* at = graph_.at(node).context; at && at != context; at = at->parent)
       handler = handler || at->kind == Context::Kind::kHandler;
     if (handler) continue;
-    last = std::max(last, graph_.at(node).place);
-    if (!flow_.needs_exception(node)) last_usual = std::max(last_usual, graph_.at(node).place);
+    const int place = std::max(graph_.at(node).place, graph_.at(node).loop_end);
+    last = std::max(last, place);
+    if (!flow_.needs_exception(node)) last_usual = std::max(last_usual, place);
   }
   std::set<int> result, seen;
   std::vector<int> work;

@@ -133,7 +133,8 @@ using TypeParams = std::vector<TypeParam>;
   struct name : Expression {    \
     static constexpr ExpressionKind kKind = ExpressionKind::name;
 
-SUTURE_EXPRESSION(BoolOp) BoolOperator op; Expressions values; };
+SUTURE_EXPRESSION(BoolOp) BoolOperator op; Expressions values;
+  bool whole = false; };  // `(a and b) and c`: stays an operand of its own
 SUTURE_EXPRESSION(NamedExpr) Expression* target; Expression* value; };
 SUTURE_EXPRESSION(BinOp) Expression* left; Operator op; Expression* right; };
 SUTURE_EXPRESSION(UnaryOp) UnaryOperator op; Expression* operand; };
