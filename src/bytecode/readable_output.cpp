@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "bytecode/instruction_editor.h"
+#include "bytecode/loaded_code.h"
 #include "bytecode/readable_blocks.h"
 #include "bytecode/readable_cells.h"
 #include "bytecode/readable_displays.h"
@@ -247,11 +248,25 @@ class Steps {
 
 }  // namespace
 
+namespace {
+
+// A continuation has all constants of the function it was cut from; code that only the rest loads is not its own.
+std::vector<Constant> with_loaded_code(const CodeTree& code) {
+  std::vector<Constant> constants = code.constants;
+  const std::vector<CodeTreePtr> loaded = loaded_code(code);
+  for (Constant& constant : constants)
+    if (constant.is(Constant::Kind::kCode) && std::ranges::find(loaded, constant.code) == loaded.end())
+      constant = Constant::none();
+  return constants;
+}
+
+}  // namespace
+
 Result<ReadableOutput> readable_output(const CodeTree& code, OutputKind kind, const std::string& name) {
   SUTURE_TRY(function, decode_function(code.view));
   Steps steps(std::move(function));
   ReadableOutput out;
-  out.code.constants = code.constants;
+  out.code.constants = with_loaded_code(code);
   if (kind == OutputKind::kTransformed) {
     steps.then(&Rewriter::rewrite);
     steps.then(&Rewriter::simplify);

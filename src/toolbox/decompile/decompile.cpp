@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "bytecode/loaded_code.h"
 #include "bytecode/marshal_reader.h"
 #include "bytecode/validate.h"
 #include "toolbox/decompile/disassembly.h"
@@ -120,7 +119,9 @@ void Decompiler::collect(const CodeTree& code, CodeTreePtr owned, int parent) {
   }
   unit_of_[&code] = unit;
   codes_.push_back(&code);
-  for (const CodeTreePtr& nested : loaded_code(code)) collect(*nested, nested, unit);
+  for (const Constant& constant : code.constants) {
+    if (constant.is(Constant::Kind::kCode)) collect(*constant.code, constant.code, unit);
+  }
   // Only bytecode that keeps the rules is interpreted at all.
   if (auto checked = decode_checked(code); !checked) {
     units_[static_cast<size_t>(unit)].attempt = kListAttempt;
@@ -222,13 +223,13 @@ Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
 Statements Decompiler::nested_definitions(const CodeTree& code, Rendering& out,
                                           const std::set<const CodeTree*>& stubs) {
   Statements all;
-  for (const CodeTreePtr& each : loaded_code(code)) {
-    if (!is_definition_code(*each)) continue;
-    auto nested = definition(*each, out, stubs);
+  for (const Constant& constant : code.constants) {
+    if (!constant.is(Constant::Kind::kCode) || !is_definition_code(*constant.code)) continue;
+    auto nested = definition(*constant.code, out, stubs);
     if (nested) {
       all.insert(all.end(), nested->begin(), nested->end());
     } else {
-      out.failed[each.get()] = nested.error().message;
+      out.failed[constant.code.get()] = nested.error().message;
     }
   }
   return all;
@@ -269,9 +270,10 @@ bool Decompiler::blame_syntax(const std::string& complaint) {
 void Decompiler::verify(const CodeTree& first, const CodeTree& second, const Rendering& rendering) {
   const Unit& unit = units_[static_cast<size_t>(unit_of_.at(&first))];
   if (unit.code == &first && unit.attempt == kListAttempt) return verify_nested(first, second, rendering);
-  VerifyOptions options{.synthetic_locals_may_show = true, .placeholders = placeholders_};
+  VerifyOptions options{.first_qualname = &first == &root_ ? options_.qualname : "",
+                        .synthetic_locals_may_show = true,
+                        .placeholders = placeholders_};
   options.synthetic_locals.assign(rendering.synthetic_locals.begin(), rendering.synthetic_locals.end());
-  if (&first == &root_) options.first_qualname = options_.qualname;
   Verification verification = verify_bytecode(first, second, options);
   std::vector<std::pair<const CodeTree*, const CodeTree*>> listed;
   for (CodeVerdict& verdict : verification.codes) {
@@ -285,16 +287,16 @@ void Decompiler::verify(const CodeTree& first, const CodeTree& second, const Ren
 }
 
 void Decompiler::verify_nested(const CodeTree& first, const CodeTree& second, const Rendering& rendering) {
-  std::vector<CodeTreePtr> left = loaded_code(second);
-  for (const CodeTreePtr& nested : loaded_code(first)) {
-    if (!is_definition_code(*nested)) continue;
-    const auto partner =
-        std::ranges::find(left, nested->view.name,
-                          [](const CodeTreePtr& other) -> const std::string& { return other->view.name; });
-    if (partner == left.end()) continue;
-    const CodeTreePtr other = *partner;
-    left.erase(partner);
-    verify(*nested, *other, rendering);
+  std::set<const CodeTree*> taken;
+  for (const Constant& constant : first.constants) {
+    if (!constant.is(Constant::Kind::kCode) || !is_definition_code(*constant.code)) continue;
+    const auto partner = std::ranges::find_if(second.constants, [&](const Constant& other) {
+      return other.is(Constant::Kind::kCode) && other.code->view.name == constant.code->view.name &&
+             !taken.contains(other.code.get());
+    });
+    if (partner == second.constants.end()) continue;
+    taken.insert(partner->code.get());
+    verify(*constant.code, *partner->code, rendering);
   }
 }
 

@@ -12,7 +12,6 @@
 #include <unordered_map>
 
 #include "base/escaped_text.h"
-#include "bytecode/loaded_code.h"
 #include "toolbox/verify/code_header.h"
 #include "toolbox/verify/graph_walk.h"
 #include "toolbox/verify/instruction_graph.h"
@@ -23,6 +22,13 @@ namespace suture::toolbox {
 namespace {
 
 using Nested = std::vector<std::pair<const CodeTree*, const CodeTree*>>;
+
+std::vector<const CodeTree*> nested_code(const CodeTree& tree) {
+  std::vector<const CodeTree*> out;
+  for (const Constant& constant : tree.constants)
+    if (constant.is(Constant::Kind::kCode)) out.push_back(constant.code.get());
+  return out;
+}
 
 // Names and kinds tell locals apart, except in code that no compiler made.
 bool has_ambiguous_locals(const CodeView& view) {
@@ -121,14 +127,14 @@ void Verifier::pair_by_name(const CodeTree& first, const CodeTree* second, Neste
   }
   std::map<std::string_view, std::vector<const CodeTree*>> candidates;
   if (second)
-    for (const CodeTreePtr& code : loaded_code(*second))
-      if (!known_second.contains(code.get())) candidates[code->view.name].push_back(code.get());
+    for (const CodeTree* code : nested_code(*second))
+      if (!known_second.contains(code)) candidates[code->view.name].push_back(code);
   std::map<std::string_view, size_t> used;
-  for (const CodeTreePtr& code : loaded_code(first)) {
-    if (known_first.contains(code.get())) continue;
+  for (const CodeTree* code : nested_code(first)) {
+    if (known_first.contains(code)) continue;
     const auto& same_name = candidates[code->view.name];
     size_t& next = used[code->view.name];
-    nested.emplace_back(code.get(), next < same_name.size() ? same_name[next] : nullptr);
+    nested.emplace_back(code, next < same_name.size() ? same_name[next] : nullptr);
     ++next;
   }
 }
