@@ -39,6 +39,7 @@ class Decompiled:
     notes: list[str] = field(default_factory=list)
     codes: list[DecompiledCode] = field(default_factory=list)  # outer ones first
     constants: list[Any] = field(default_factory=list)  # `_K`: those that are no literals
+    renamed: dict[str, str] = field(default_factory=dict)  # names that are no identifiers -> what the text calls them
 
     @property
     def verified(self) -> bool:
@@ -56,6 +57,7 @@ class Decompiled:
             "tier": self.tier,
             "source": self.source,
             "notes": self.notes,
+            "renamed": self.renamed,
             "codes": [vars(code) for code in self.codes],
         }
 
@@ -135,18 +137,21 @@ def _decompile(source: CodeSource, tier: int, check: bool, python: str | None) -
         verdict=record["verdict"],
         tier=record["tier"],
         version=source.version,
-        notes=list(_notes(codes, source)),
+        notes=list(_notes(codes, source, record["renamed"])),
         codes=codes,
         constants=source.objects,
+        renamed=record["renamed"],
     )
 
 
-def _notes(codes: list[DecompiledCode], source: CodeSource) -> Iterator[str]:
+def _notes(codes: list[DecompiledCode], source: CodeSource, renamed: dict[str, str]) -> Iterator[str]:
     for code in codes:
         if code.note and code.tier > 1:
             yield f"{code.qualname}: tier {code.tier}, {TIERS[code.tier]}: {code.note}"
     for number, value in enumerate(source.objects):
         yield f"_K[{number}] is {_short(value)}"
+    for old, new in renamed.items():
+        yield f"{new} stands for the name {old!r}, which is no identifier"
 
 
 def _short(value: Any) -> str:
