@@ -103,11 +103,10 @@ def run(repro: ReproFile, settings: Settings, say: Say) -> int:
     # What comes and goes is waited for.
     attempts = runs_until_seen(repro.origin[RATE]) if RATE in repro.origin else 1
     with Oracle(repro.case, limits=Limits(seconds=settings.run_limit)) as oracle:
-        for run_number in range(1, attempts + 1):
+        outcome = oracle.outcomes([repro.case])[0]
+        while not is_wanted(outcome, expected) and oracle.runs < attempts:
             outcome = oracle.outcomes([repro.case])[0]
-            if is_wanted(outcome, expected):
-                break
-    times = f" (run {run_number} of at most {attempts})" if attempts > 1 else ""
+    times = f" (run {oracle.runs} of at most {attempts})" if attempts > 1 else ""
     if outcome.kind == "invalid":
         return cannot_run(outcome.message, say)
     if not outcome.failed:
