@@ -202,6 +202,7 @@ class DecompileRecord(TypedDict):
     verdict: str  # the weakest of codes
     tier: int  # the lowest of codes
     codes: list[tuple[str, int, int, str, str]]  # qualified name, first line, tier, verdict, why in no higher tier
+    renamed: dict[str, str]  # names that are no identifiers, and what the text calls them
 
 def decompile_marshal(
     data: bytes,

@@ -56,7 +56,7 @@ def main(
     make_backend  makes the backend, for one that is known by no name
     default       the mode when none is named
     """
-    arguments = _parser(file, default).parse_args(argv)
+    arguments = _asked(file, default, argv)
     sys.argv = [file]  # what the user's code finds
     try:
         return run_mode(arguments.mode, Path(file), make_backend, settings_of(arguments))
@@ -80,7 +80,7 @@ def program(
 
     if _program.is_running:
         return
-    asked = _parser(file, default).parse_args(argv)
+    asked = _asked(file, default, argv)
     try:
         code = run_program_mode(asked.mode, Path(file), settings_of(asked))
     except KeyboardInterrupt:
@@ -114,19 +114,27 @@ def _parser(file: str, default: str) -> argparse.ArgumentParser:
     return parser
 
 
+def _asked(file: str, default: str, argv: Sequence[str] | None) -> argparse.Namespace:
+    """What the command line says. An option that the mode does not have is a usage error."""
+    parser = _parser(file, default)
+    asked = parser.parse_args(argv)
+    foreign = (
+        [] if asked.mode == "minify" else [name for name in settings_given(asked) if name != _OF_MODES.get(asked.mode)]
+    )
+    if foreign:
+        parser.error(f"{', '.join(foreign)}: of no meaning for the mode {asked.mode}")
+    return asked
+
+
+def settings_given(arguments: argparse.Namespace) -> list[str]:
+    """The options of add_settings that the command line has."""
+    return [option for option, name, _ in _SETTINGS if getattr(arguments, name) is not None]
+
+
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """The options that `suture minify` has, too."""
-    parser.add_argument(
-        "--workers", type=_count, metavar="N", help="cases judged at the same time (default: all cores)"
-    )
-    parser.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="of the whole search")
-    parser.add_argument(
-        "--run-limit", type=_seconds, default=RUN_SECONDS, metavar="SECONDS", help="of a run; longer is a hang"
-    )
-    parser.add_argument("--budget", type=_count, default=BUDGET, metavar="N", help="runs that the search may take")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where files are written")
-    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="keeps verdicts; the search goes on from there")
-    parser.add_argument("--log", type=Path, metavar="FILE", help="one line per step, taken or not")
+    for option, name, (kind, metavar, text) in _SETTINGS:
+        parser.add_argument(option, dest=name, type=kind, metavar=metavar, help=text)
 
 
 def _count(word: str) -> int:
@@ -143,19 +151,26 @@ def _seconds(word: str) -> float:
     return number
 
 
+# (option, name, (type, metavar, help)) of add_settings; what is not given has the default of Settings.
+_SETTINGS: list[tuple[str, str, tuple[Callable[[str], Any], str, str]]] = [
+    ("--workers", "workers", (_count, "N", "cases judged at the same time (default: all cores)")),
+    ("--time-limit", "seconds", (_seconds, "SECONDS", "of the whole search")),
+    ("--run-limit", "run_limit", (_seconds, "SECONDS", f"of a run; longer is a hang (default: {RUN_SECONDS:g})")),
+    ("--budget", "budget", (_count, "N", f"runs that the search may take (default: {BUDGET})")),
+    ("--out", "out", (Path, "DIR", "where files are written")),
+    ("--checkpoint", "checkpoint", (Path, "FILE", "keeps verdicts; the search goes on from there")),
+    ("--log", "log", (Path, "FILE", "one line per step, taken or not")),
+]
+# The one option that other modes than `minify` have.
+_OF_MODES = dict.fromkeys(("run", "query", "analyze", "bisect"), "--run-limit")
+
+
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """What add_settings added."""
     from suture._minify import modes
 
-    return modes.Settings(
-        workers=arguments.workers or modes.default_workers(),
-        seconds=arguments.time_limit,
-        run_limit=arguments.run_limit,
-        budget=arguments.budget,
-        out=arguments.out,
-        checkpoint=arguments.checkpoint,
-        log=arguments.log,
-    )
+    given = {name: getattr(arguments, name) for _, name, _ in _SETTINGS if getattr(arguments, name) is not None}
+    return modes.Settings(**{"workers": modes.default_workers()} | given)
 
 
 @contextmanager

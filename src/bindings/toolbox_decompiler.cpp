@@ -83,6 +83,9 @@ nb::dict record_of(const Decompilation& done) {
   record["verdict"] = text(done.verdict);
   record["tier"] = static_cast<int>(done.tier);
   record["codes"] = codes;
+  nb::dict renamed;
+  for (const auto& [old_name, new_name] : done.renamed) renamed[text(old_name)] = text(new_name);
+  record["renamed"] = renamed;
   return record;
 }
 

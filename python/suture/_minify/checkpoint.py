@@ -1,4 +1,4 @@
-"""A file that keeps the verdicts of a search, so that a search that ended too early goes on where it was."""
+"""Verdicts of a search in a file, from which the same search goes on: one JSON object per line; the first says which search it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from suture._minify.signature import Verdict
 
 
 class Checkpoint:
-    """Verdicts in a file, one JSON object per line; the first says of which search they are."""
+    """`verdicts` by the key of what was judged; `add` writes one down at once. MinifyError when the file is of another search, is
+    no checkpoint, or cannot be read or written."""
 
     def __init__(self, path: Path, search: str) -> None:
         self._path = path

@@ -109,7 +109,7 @@ class Goal:
     def finding(self, report: dict[str, Any]) -> dict[str, Any]:
         """Of the goal's id and function; {} when there is none."""
         found = [each for each in report.get("findings", []) if each["id"] == self._name]
-        return next((each for each in found if self.function in ("", each["function"])), {})
+        return next((each for each in found if not self.function or each["function"] == self.function), {})
 
     def locate(self, text: str) -> FrameFault:
         """Which part of which frame gives the other result."""

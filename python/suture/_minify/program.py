@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tokenize
 from collections.abc import Callable, Sequence
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from suture._minify import certify, goals, modes, predicate, program_file, repro_file
+from suture._minify.checkpoint import Checkpoint
 from suture._minify.frame_fault import FrameFault
 from suture._minify.modes import Say, Settings
 from suture._minify.program_file import ProgramFile
-from suture._minify.source import SourceResult, reduce_source
+from suture._minify.source import SourceResult, key_of, reduce_source
 
 
 @dataclass
@@ -57,6 +59,17 @@ def minify(
     return reduce(text, file, settings, say, command=command, goal=goal, arguments=arguments)
 
 
+def minify_held(held: ProgramFile, path: Path, settings: Settings, say: Say, *, command: str | None = None) -> Done:
+    """The program of a file that says what to keep; a command may say something else."""
+    goal = None if command else held.goal
+    return reduce(held.text, place_of(held, path), settings, say, command=command, goal=goal, arguments=held.arguments)
+
+
+def place_of(held: ProgramFile, path: Path) -> Path:
+    """Where its modules are found."""
+    return (Path(held.directory) if held.directory else path.absolute().parent) / path.name
+
+
 def reduce(
     text: str,
     file: Path,
@@ -71,12 +84,17 @@ def reduce(
     given = list(arguments)
     if command is not None:
         judge = predicate.Command(command, settings.run_limit)
-        result = _reduced(text, predicate.TextTest(judge, file.name), judge.stop, settings, settings.workers, say)
+        checkpoint = _checkpoint(settings, text, ["predicate", command])
+        test = predicate.TextTest(judge, file.name)
+        result = _reduced(text, test, judge.stop, settings, settings.workers, say, checkpoint)
+        _remove_checkpoint(result, settings)
         path = _write(result.text, settings)
         return _told(Done(result, path), settings, say)
     assert goal is not None
     with goals.Goal(goal, file, given, settings.run_limit) as wanted:
-        result, certified = _reduced_to_goal(text, wanted, settings, say)
+        checkpoint = _checkpoint(settings, text, ["goal", goal, *given])
+        result, certified = _reduced_to_goal(text, wanted, settings, say, checkpoint)
+        _remove_checkpoint(result, settings)
         if not wanted.is_of_results:
             return _told(Done(result, _write(result.text, settings), certified), settings, say)
         fault = wanted.locate(result.text)
@@ -98,7 +116,13 @@ def _told(done: Done, settings: Settings, say: Say) -> Done:
 
 
 def _reduced(
-    text: str, test: Any, stop: Callable[[], None], settings: Settings, workers: int, say: Say
+    text: str,
+    test: Any,
+    stop: Callable[[], None],
+    settings: Settings,
+    workers: int,
+    say: Say,
+    checkpoint: Checkpoint | None,
 ) -> SourceResult:
     def progress(step: Any) -> None:
         if step.after < step.before:
@@ -112,18 +136,31 @@ def _reduced(
         seconds=settings.seconds,
         progress=progress,
         stop=stop,
+        checkpoint=checkpoint,
     )
 
 
-def _reduced_to_goal(text: str, goal: goals.Goal, settings: Settings, say: Say) -> tuple[SourceResult, bool]:
+def _checkpoint(settings: Settings, text: str, test: list[str]) -> Checkpoint | None:
+    return Checkpoint(settings.checkpoint, key_of(json.dumps([text, *test]))) if settings.checkpoint else None
+
+
+def _remove_checkpoint(result: SourceResult, settings: Settings) -> None:
+    if settings.checkpoint and result.complete:
+        settings.checkpoint.unlink(missing_ok=True)
+
+
+def _reduced_to_goal(
+    text: str, goal: goals.Goal, settings: Settings, say: Say, checkpoint: Checkpoint | None
+) -> tuple[SourceResult, bool]:
     """With whether the result reaches the goal in a new process."""
     workers = 1 if goal.one_at_a_time else settings.workers
     goal.learn(text)
     while True:
-        result = _reduced(text, goal, goal.close, settings, workers, say)
+        result = _reduced(text, goal, goal.close, settings, workers, say, checkpoint)
         certified = goal.holds_in_a_new_process(result.text)
         if certified or not result.complete or not goal.with_the_compiler():
             return result, certified
+        checkpoint = None  # its verdicts are those of another run
         say("with the compiler it is another program that reaches the goal: once more, with kernels")
 
 

@@ -20,7 +20,8 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
         return _bisect(path, settings, say)
     if mode == "minify":
         return minify(path, settings, say)
-    with _goal_of(found, path, settings) as goal:
+    with goals.Goal(found.goal, program.place_of(found, path), found.arguments, settings.run_limit) as goal:
+        goal.function = found.function
         if mode == "analyze":
             say(str(goal.locate(found.text)))
             return modes.DONE
@@ -29,13 +30,6 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
         why = goal.why_in_a_new_process(found.text)
     say(f"REPRODUCED: {found.goal} of {goal.function}: {why}" if why else "NOT REPRODUCED: its results are NumPy's")
     return modes.REPRODUCED if why else modes.NOT_REPRODUCED
-
-
-def _goal_of(found: ProgramFile, path: Path, settings: Settings) -> goals.Goal:
-    beside = Path(found.directory) if found.directory else path.absolute().parent
-    goal = goals.Goal(found.goal, beside / path.name, found.arguments, settings.run_limit)
-    goal.function = found.function
-    return goal
 
 
 def explained(found: ProgramFile) -> str:
@@ -50,10 +44,8 @@ def explained(found: ProgramFile) -> str:
 
 
 def minify(path: Path, settings: Settings, say: Say) -> int:
-    found = program_file.load(path)
-    beside = Path(found.directory) if found.directory else path.absolute().parent
     try:
-        done = program.reduce(found.text, beside / path.name, settings, say, goal=found.goal, arguments=found.arguments)
+        done = program.minify_held(program_file.load(path), path, settings, say)
     except (goals.GoalError, NotReproduced) as error:
         say(f"NOT REPRODUCED: {error}")
         return modes.NOTHING

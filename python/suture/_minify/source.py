@@ -20,6 +20,7 @@ Invariants
 from __future__ import annotations
 
 import ast
+import hashlib
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -27,10 +28,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+from suture._minify.checkpoint import Checkpoint
 from suture._minify.defaults import BUDGET
 from suture._minify.oracle import NotReproduced
 from suture._minify.progress import Progress
-from suture._minify.signature import PASSED, Outcome
+from suture._minify.signature import PASSED, Outcome, Verdict
 from suture._toolbox import Reducer
 
 _MOST_TURNS = 8
@@ -78,15 +80,18 @@ def reduce_source(
     seconds: float | None = None,
     progress: Callable[[Progress], None] = lambda step: None,
     stop: Callable[[], None] = lambda: None,
+    checkpoint: Checkpoint | None = None,
 ) -> SourceResult:
     """The smallest program that `test` accepts. `test(text)` is called in as many threads as there are workers; `stop()` ends
     what it has running.
+
+    checkpoint  verdicts of an earlier search of the same program with the same test, and where new ones go
 
     NotReproduced when it refuses the program itself; SyntaxError for what is no Python program. KeyboardInterrupt ends the search:
     the result then says that it is not complete.
     """
     ast.parse(text)
-    search = _Search(text, test, workers, budget, seconds, progress)
+    search = _Search(text, test, workers, budget, seconds, progress, checkpoint)
     try:
         search.run()
     except (KeyboardInterrupt, _Stop) as ended:
@@ -106,6 +111,7 @@ class _Search:
         budget: int,
         seconds: float | None,
         progress: Callable[[Progress], None],
+        checkpoint: Checkpoint | None,
     ) -> None:
         self.result = SourceResult(text, text)
         self._test, self._workers, self._budget, self._progress = test, max(workers, 1), budget, progress
@@ -114,6 +120,8 @@ class _Search:
         self._deadline = self._began + seconds if seconds else None
         self._known: dict[str, bool] = {}
         self._counted: set[str] = set()
+        self._checkpoint = checkpoint
+        self._earlier = dict(checkpoint.verdicts) if checkpoint else {}
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -133,10 +141,21 @@ class _Search:
                 return
 
     def _asked(self, text: str) -> bool:
-        if text not in self._known:
-            self._known[text] = self._test(text)
+        if not self._is_known(text):
+            self._learn(text, self._test(text))
         self._count(text)
         return self._known[text]
+
+    def _is_known(self, text: str) -> bool:
+        if text not in self._known and (verdict := self._earlier.get(key_of(text))) is not None:
+            self._known[text] = verdict is Verdict.SAME
+            self._counted.add(text)  # it cost nothing
+        return text in self._known
+
+    def _learn(self, text: str, accepted: bool) -> None:
+        self._known[text] = accepted
+        if self._checkpoint:
+            self._checkpoint.add(key_of(text), Verdict.SAME if accepted else Verdict.PASS)
 
     def _count(self, text: str) -> None:
         if text not in self._counted:
@@ -161,7 +180,7 @@ class _Search:
                     reducer.report(candidate, "infra", False)
                     continue
                 built[candidate] = made
-                if made in self._known:
+                if self._is_known(made):
                     reducer.report(candidate, _verdict(self._known[made]))
                 else:
                     waiting[self._pool.submit(self._test, made)] = candidate
@@ -169,11 +188,11 @@ class _Search:
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in done:
                     candidate = waiting.pop(future)
-                    self._known[built[candidate]] = future.result()
+                    self._learn(built[candidate], future.result())
                     reducer.report(candidate, _verdict(future.result()))
             seen = self._note(stage, reducer, seen, built)
         for future, candidate in waiting.items():  # answers that nobody needs any more
-            self._known[built[candidate]] = future.result()
+            self._learn(built[candidate], future.result())
         if reducer.out_of_budget:
             raise _Stop(f"the budget of {self._budget} tests is used up")
 
@@ -192,6 +211,11 @@ class _Search:
             calls, bound = self.result.calls, reducer.bound
             self._progress(Progress(stage, what, verdict, before, after, calls, bound, spent, "lines"))
         return seen + len(steps)
+
+
+def key_of(text: str) -> str:
+    """Of a candidate in a checkpoint."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _verdict(accepted: bool) -> str:

@@ -65,12 +65,27 @@ def _bisect(arguments: argparse.Namespace, progress: Progress) -> Bisection:
     if not path.exists():
         raise OSError(f"there is no {path}")
     limit: dict[str, float] = {"seconds": arguments.seconds} if arguments.seconds else {}
+    if _holds_a_program(path):
+        if arguments.slow or arguments.arguments:
+            raise ValueError(f"{path} says itself what is wrong: it takes no --slow and no arguments")
+        return bisect.bisect_program([str(path), "query"], progress=progress, **limit)
     case = _case_of(path)
     if case is not None:
         return _of_case(case, arguments, progress, limit)
     if arguments.slow:
         raise ValueError("--slow is for cases: of a program, it is not known what NumPy's time is")
     return bisect.bisect_program([str(path), *arguments.arguments], progress=progress, **limit)
+
+
+def _holds_a_program(path: Path) -> bool:
+    from suture._minify import program_file
+    from suture._minify.repro_file import NotARepro
+
+    try:
+        program_file.load(path)
+    except (NotARepro, OSError):
+        return False
+    return True
 
 
 def _case_of(path: Path) -> Case | None:

@@ -15,6 +15,7 @@ from suture.cli._streams import emit, emit_text, say
 
 if TYPE_CHECKING:
     from suture._minify.modes import Minified, Say, Settings
+    from suture._minify.program_file import ProgramFile
     from suture._minify.record import Record
 
 
@@ -50,30 +51,52 @@ class Command:
         add_settings(parser)
 
     def run(self, arguments: argparse.Namespace) -> int:
-        if sum((arguments.file is not None, arguments.last, arguments.list)) != 1:
-            say("suture minify: give a FILE, or --last, or --list")
+        if problem := _misused(arguments):
+            say(f"suture minify: {problem}")
             return USAGE
         if arguments.list:
             return _list(arguments.json)
-        if arguments.goal and (arguments.predicate or arguments.last):
-            say("suture minify: --goal is for programs, and stands alone")
-            return USAGE
-        if not (arguments.goal or arguments.predicate or arguments.last) and _holds_a_program(arguments.file):
-            return _minify_program_file(arguments)
-        if arguments.goal or (arguments.predicate and not (arguments.last or _is_repro(arguments.file))):
-            return _minify_program(arguments)
-        return _minify(arguments)
+        if arguments.last or _is_repro(arguments.file):
+            return _minify(arguments)
+        return _minify_program(arguments)
 
 
-def _holds_a_program(file: Path) -> bool:
+def _misused(arguments: argparse.Namespace) -> str:
+    """What is wrong with options that do not go together, or ""."""
+    from suture.repro import settings_given
+
+    words = [*settings_given(arguments), *(["--goal"] if arguments.goal else [])]
+    words += ["--predicate"] if arguments.predicate else []
+    if sum((arguments.file is not None, arguments.last, arguments.list)) != 1:
+        return "give a FILE, or --last, or --list"
+    if arguments.list:
+        return f"--list changes nothing, and {', '.join(words)} mean nothing with it" if words else ""
+    if arguments.goal and arguments.predicate:
+        return "--goal and --predicate both say what to keep: give one of them"
+    if arguments.goal and arguments.last:
+        return "--goal is for programs; a record is kept as it failed, or by --predicate"
+    if arguments.last:
+        return ""
+    if arguments.goal and not _is_program(arguments.file):
+        return f"--goal is for programs; {arguments.file} says itself what it keeps, and --predicate may say something else"
+    if arguments.arguments and not arguments.goal:
+        return f"{' '.join(arguments.arguments)}: arguments behind FILE are the program's, and go with --goal only"
+    return ""
+
+
+def _is_program(file: Path) -> bool:
+    return not _is_repro(file) and _held_program(file) is None
+
+
+def _held_program(file: Path) -> ProgramFile | None:
+    """Of a file that holds one and says what to keep (suture._minify.program_file)."""
     from suture._minify import program_file
     from suture._minify.repro_file import NotARepro
 
     try:
-        program_file.load(file)
+        return program_file.load(file)
     except (NotARepro, OSError):
-        return False
-    return True
+        return None
 
 
 def _is_repro(file: Path) -> bool:
@@ -126,37 +149,43 @@ def _ended(minified: Minified, as_json: bool) -> int:
 # --- programs ------------------------------------------------------------------------------------------------------------
 
 
-def _minify_program_file(arguments: argparse.Namespace) -> int:
-    from suture._minify import program_modes
-    from suture.repro import settings_of
-
-    return program_modes.minify(arguments.file, settings_of(arguments), say)
-
-
 def _minify_program(arguments: argparse.Namespace) -> int:
     from suture._minify import program
+    from suture._minify.certify import CANNOT_RUN
     from suture._minify.goals import GoalError
-    from suture._minify.oracle import NotReproduced
+    from suture._minify.oracle import MinifyError, NotReproduced
     from suture.repro import settings_of
 
+    held = _held_program(arguments.file)
+    settings = settings_of(arguments)
     try:
-        done = program.minify(
-            arguments.file,
-            settings_of(arguments),
-            say,
-            command=arguments.predicate,
-            goal=arguments.goal,
-            arguments=arguments.arguments,
-        )
+        if held is not None:
+            done = program.minify_held(held, arguments.file, settings, say, command=arguments.predicate)
+        elif arguments.goal or arguments.predicate:
+            done = program.minify(
+                arguments.file,
+                settings,
+                say,
+                command=arguments.predicate,
+                goal=arguments.goal,
+                arguments=arguments.arguments,
+            )
+        else:
+            return _minify(arguments)  # says what it is not
     except (NotReproduced, GoalError) as error:
         say(f"NOT REPRODUCED: {error}")
         return FINDING
+    except MinifyError as error:
+        say(f"CANNOT RUN HERE: {error}")
+        return CANNOT_RUN
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
         say(f"suture minify: {arguments.file}: {error}")
         return USAGE
     if arguments.json:
         emit(done.to_dict())
-    return INTERRUPTED if done.result.stopped == "interrupted" else OK
+    if done.result.stopped == "interrupted":
+        return INTERRUPTED
+    return FINDING if done.certified is False else OK
 
 
 # --- records -------------------------------------------------------------------------------------------------------------

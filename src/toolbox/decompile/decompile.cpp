@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -10,9 +11,11 @@
 #include "bytecode/validate.h"
 #include "toolbox/decompile/disassembly.h"
 #include "toolbox/decompile/dispatch_loop.h"
+#include "toolbox/decompile/renamed_code.h"
 #include "toolbox/decompile/standalone.h"
 #include "toolbox/decompile/structure.h"
 #include "toolbox/decompile/syntax_printer.h"
+#include "toolbox/verify/placeholders.h"
 #include "toolbox/verify/same_bytecode.h"
 
 namespace suture::toolbox {
@@ -36,6 +39,17 @@ struct Unit {
   std::string not_structured, not_looped;  // why it is at no earlier attempt
 };
 
+// What a check has proved, and how much that leaves open.
+constexpr int kUnproved = 10;
+std::pair<std::string, int> proved(const CodeVerdict& verdict) {
+  const bool paths = verdict.kind == CodeVerdict::Kind::kPathEquivalent;
+  std::string text = fmt::format("verified: {}", verdict_name(verdict.kind));
+  if (!verdict.seen_by.empty())
+    text += fmt::format(", with variables of its own in sight of {}", verdict.seen_by);
+  if (verdict.placeholders) text += ", with _K[i] for constants that are no literals";
+  return {text, (paths ? 2 : 0) + (verdict.seen_by.empty() ? 0 : 2) + (verdict.placeholders ? 1 : 0)};
+}
+
 std::string why(const Unit& unit) {
   if (unit.not_looped.empty()) return unit.not_structured;
   if (unit.not_structured.empty()) return unit.not_looped;
@@ -51,7 +65,8 @@ struct Rendering {
 
 class Decompiler {
  public:
-  Decompiler(const CodeTree& root, const DecompileOptions& options) : root_(root), options_(options) {
+  Decompiler(const CodeTree& root, const DecompileOptions& options)
+      : root_(root), options_(options), placeholders_(has_placeholders(root)) {
     collect(root, nullptr, -1);
   }
 
@@ -85,6 +100,7 @@ class Decompiler {
 
   const CodeTree& root_;
   const DecompileOptions& options_;
+  const bool placeholders_;
   std::vector<Unit> units_;                          // parents first
   std::map<const CodeTree*, int> unit_of_;           // the unit a code object is printed in
   std::vector<const CodeTree*> codes_;               // the whole tree, parents first
@@ -254,7 +270,7 @@ bool Decompiler::blame_syntax(const std::string& complaint) {
 void Decompiler::verify(const CodeTree& first, const CodeTree& second, const Rendering& rendering) {
   const Unit& unit = units_[static_cast<size_t>(unit_of_.at(&first))];
   if (unit.code == &first && unit.attempt == kListAttempt) return verify_nested(first, second, rendering);
-  VerifyOptions options{.synthetic_locals_may_show = true};
+  VerifyOptions options{.synthetic_locals_may_show = true, .placeholders = placeholders_};
   options.synthetic_locals.assign(rendering.synthetic_locals.begin(), rendering.synthetic_locals.end());
   Verification verification = verify_bytecode(first, second, options);
   std::vector<std::pair<const CodeTree*, const CodeTree*>> listed;
@@ -350,22 +366,15 @@ Decompilation Decompiler::report(std::string source) {
     each.tier = unit.attempt == kListAttempt       ? Tier::kDisassembly
                 : unit.attempt == kDispatchAttempt ? Tier::kDispatchLoop
                                                    : Tier::kIdiomatic;
-    int weakness = 3;
+    int weakness = kUnproved;
     if (unit.attempt == kListAttempt) {
       each.verdict = "unverified: not decompiled";
     } else if (!options_.compile) {
       each.verdict = "unverified: " + options_.unverifiable;
     } else if (verdict == verdicts_.end()) {
       each.verdict = "unverified: it has no counterpart in the recompiled text";
-    } else if (verdict->second.kind == CodeVerdict::Kind::kSameBytecode) {
-      each.verdict = "verified: same bytecode";
-      weakness = 0;
-    } else if (verdict->second.kind == CodeVerdict::Kind::kPathEquivalent) {
-      const std::string& seen_by = verdict->second.seen_by;
-      each.verdict = "verified: path-equivalent";
-      if (!seen_by.empty())
-        each.verdict += fmt::format(", with variables of its own in sight of {}", seen_by);
-      weakness = seen_by.empty() ? 1 : 2;
+    } else if (verdict->second.kind != CodeVerdict::Kind::kDifferent) {
+      std::tie(each.verdict, weakness) = proved(verdict->second);
     } else {
       each.verdict = "unverified: " + verdict->second.difference;
     }
@@ -380,7 +389,19 @@ Decompilation Decompiler::report(std::string source) {
 }  // namespace
 
 Decompilation decompile(const CodeTree& code, const DecompileOptions& options) {
-  return Decompiler(code, options).run();
+  RenamedCode renamed = rename_illegal(code);
+  if (!renamed.tree) return Decompiler(code, options).run();
+  Decompilation out = Decompiler(*renamed.tree, options).run();
+  const auto add = [](std::string& verdict) {
+    if (verdict.starts_with("verified")) verdict += ", apart from renamed names";
+  };
+  for (CodeReport& each : out.codes) {
+    if (renamed.changed.contains(each.code)) add(each.verdict);
+    each.code = renamed.original.at(each.code);
+  }
+  add(out.verdict);
+  out.renamed = std::move(renamed.names);
+  return out;
 }
 
 }  // namespace suture::toolbox

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +53,8 @@ struct DecompileOptions {
 struct CodeReport {
   const CodeTree* code = nullptr;
   Tier tier = Tier::kIdiomatic;
-  // "verified: same bytecode", "verified: path-equivalent[, with variables of its own in sight of <what>]",
-  // "unverified: <why>"
+  // "verified: same bytecode", "verified: path-equivalent[, with variables of its own in sight of <what>]", either with
+  // [", with _K[i] for constants that are no literals"] and [", apart from renamed names"]; or "unverified: <why>"
   std::string verdict;
   std::string note;  // why it is not in a higher tier; else ""
 };
@@ -63,6 +64,8 @@ struct Decompilation {
   std::vector<CodeReport> codes;  // of the whole tree, parents first
   Tier tier = Tier::kIdiomatic;   // the lowest that occurs
   std::string verdict;            // the weakest that occurs
+  // Names that are no identifiers, and what the text calls them (renamed_code.h).
+  std::map<std::string, std::string> renamed;
 };
 
 // Never fails: what cannot be read at all is disassembled.

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -57,11 +58,17 @@ struct InstructionGraph {
   CheckedFunction checked;
   std::vector<Node> nodes;
   std::vector<Handler> handlers;  // parallel to the function's exception regions
+  std::vector<Constant> made;     // constants that the tree does not have; their indices follow the tree's
   int entry = 0;
 
   const Node& node(int index) const { return nodes[static_cast<size_t>(index)]; }
   const Constant& constant(const Node& node) const {
-    return tree->constants[static_cast<size_t>(node.index)];
+    const auto index = static_cast<size_t>(node.index), count = tree->constants.size();
+    return index < count ? tree->constants[index] : made[index - count];
+  }
+  int add_constant(Constant constant) {
+    made.push_back(std::move(constant));
+    return static_cast<int>(tree->constants.size() + made.size()) - 1;
   }
   const std::string& name(const Node& node) const {
     return tree->view.names[static_cast<size_t>(node.index)];

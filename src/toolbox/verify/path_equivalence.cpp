@@ -126,6 +126,7 @@ int PathWalk::constant_number(const Constant& constant) {
 void PathWalk::intern_constants(Side& side) {
   for (const Constant& constant : side.graph.tree->constants)
     side.constants.push_back(constant_number(constant));
+  for (const Constant& constant : side.graph.made) side.constants.push_back(constant_number(constant));
 }
 
 // What is layout counts as equal, whatever it is.

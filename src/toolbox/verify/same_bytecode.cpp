@@ -16,6 +16,7 @@
 #include "toolbox/verify/graph_walk.h"
 #include "toolbox/verify/instruction_graph.h"
 #include "toolbox/verify/path_equivalence.h"
+#include "toolbox/verify/placeholders.h"
 
 namespace suture::toolbox {
 namespace {
@@ -80,6 +81,7 @@ void Verifier::compare_instructions(CodeVerdict& verdict, Nested& nested) {
     verdict.difference = (first.ok() ? second : first).error().message;
     return;
   }
+  if (options_.placeholders) verdict.placeholders = fold_placeholders(*second) > 0;
   // A local of the original is none of the text's own, whatever another function of the text calls its own.
   const bool synthetic =
       has_synthetic_locals(verdict.second->view) && !has_synthetic_locals(verdict.first->view);

@@ -21,6 +21,8 @@ struct VerifyOptions {
   // Whether they may be where the program could see them (`locals()`, the namespace of a module or class); the verdict then
   // says by what.
   bool synthetic_locals_may_show = false;
+  // `_K[i]` in the second stands for the placeholder constant i of the first (placeholders.h).
+  bool placeholders = false;
   // Steps of the walk per code object, so that hostile code ends in "different: too large to compare".
   int step_limit = 4'000'000;
 };
@@ -35,7 +37,8 @@ struct CodeVerdict {
   // Of the first difference on the walk: one sentence with both places, and the instructions (indices into
   // decode_function's instructions; -1: it is in the header).
   std::string difference;
-  std::string seen_by;  // path-equivalent: what may see the synthetic locals; "": nothing
+  bool placeholders = false;  // the second has placeholders
+  std::string seen_by;        // path-equivalent: what may see the synthetic locals; "": nothing
 };
 
 std::string_view verdict_name(CodeVerdict::Kind kind);  // "same bytecode", "path-equivalent", "different"
