@@ -90,7 +90,7 @@ def _has_odd_constant(code: types.CodeType) -> bool:
 # --- functions ----------------------------------------------------------------------------------------------------------
 
 
-def _unwrapped(target: Any) -> Any:
+def unwrapped(target: Any) -> Any:
     """The function or code object behind what is a function in all but its type. Looks at no attribute that runs code."""
     for _ in range(100):
         if _core.is_compiled(target):
@@ -235,7 +235,7 @@ def find_code(target: Any, facts: bool = True) -> CodeSource:
         return CodeSource(bytes(target), is_pyc=True)
     if isinstance(target, types.ModuleType):
         return _from_module(target)
-    target = _unwrapped(target)
+    target = unwrapped(target)
     placeholders = Placeholders()
     if isinstance(target, types.FunctionType):
         data = placeholders.marshalled(target.__code__)

@@ -6,12 +6,12 @@ from __future__ import annotations
 import inspect
 import marshal
 import types
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suture import _core, _toolbox
-from suture._code_sources import CodeSource, find_code
+from suture._code_sources import CodeSource, find_code, unwrapped
 from suture._recompile import RUNNING, Version, compiler_for
 
 TIERS = {1: "idiomatic", 2: "structured with flags", 3: "dispatch loop", 4: "annotated disassembly"}
@@ -73,7 +73,14 @@ class Comparison:
         return self.same
 
 
-def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | None = None) -> Decompiled:
+def decompile(
+    target: Any,
+    *,
+    tier: int = 1,
+    check: bool = True,
+    python: str | None = None,
+    examples: Iterable[tuple[Any, ...] | inspect.BoundArguments] | None = None,
+) -> Decompiled:
     """Python source for what `target` runs.
 
     target: a function (a method, a partial, ... count as the function inside), a function of suture.compile that has compiled
@@ -86,7 +93,11 @@ def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | N
     python: the interpreter whose compiler checks the text; by default the running one, or for another version the first
     pythonX.Y on PATH or among those of pyenv.
 
-    TypeError: `target` has no bytecode. ValueError, OSError: it cannot be read, or `tier`, `check` or `python` is given for a
+    examples: calls (tuples of positional arguments, or inspect.signature(f).bind(...)) to run, each in a child process with
+        limits, when the check does not prove the text of a function; nothing else runs what is decompiled. Text that does the same on
+        all of them gets the verdict "verified: same behaviour on N calls": same results or exceptions, and arguments left the same.
+
+    TypeError: `target` has no bytecode, or is given examples and is no function. ValueError, OSError: it cannot be read, or a further argument is given for a
     function that has compiled something, whose story has no such choices. Otherwise there always is a result; its
     `verdict` says what was proved about the text.
     """
@@ -95,16 +106,50 @@ def decompile(target: Any, *, tier: int = 1, check: bool = True, python: str | N
     if _core.is_compiled(target):
         story = _of_compiled(target)
         if story is not None:
-            if tier != 1 or not check or python is not None:
+            if tier != 1 or not check or python is not None or examples is not None:
                 raise ValueError(
-                    "tier, check and python are not for what a compiled function runs; "
+                    "tier, check, python and examples are not for what a compiled function runs; "
                     "decompile the function inside: suture.decompile(f.__wrapped__, ...)"
                 )
             return story
     source = find_code(target)
     if source.is_pyc:
         source.version, source.data = _toolbox.pyc_code(source.data)
-    return _decompile(source, tier, check, python)
+    result = _decompile(source, tier, check, python)
+    return result if examples is None else _with_examples(target, source, result, tier, list(examples))
+
+
+def _with_examples(target: Any, source: CodeSource, result: Decompiled, tier: int, examples: list[Any]) -> Decompiled:
+    """`result` when it is proved; else the first text that does what the function does on all examples, if there is one."""
+    from suture._examples import arguments_of, first_difference, function_of_text
+
+    function = unwrapped(target)
+    if not isinstance(function, types.FunctionType):
+        raise TypeError("examples are calls of a function")
+    if not examples:
+        raise ValueError("there is no example to run")
+    for example in examples:
+        arguments_of(example)
+    if result.verified:
+        return result
+    for first in (1, 3):
+        if first < tier:
+            continue
+        text = _decompile(source, first, False, None)
+        if text.tier == 4:
+            continue
+        try:
+            other = function_of_text(function, text.source, source.objects)
+        except ValueError as error:
+            result.notes.append(f"tier {first}: {error}")
+            continue
+        difference = first_difference(function, other, examples)
+        if not difference:
+            verdict = f"verified: same behaviour on {len(examples)} call{'s' if len(examples) != 1 else ''}"
+            codes = [replace(code, verdict=verdict) for code in text.codes]
+            return replace(text, verdict=verdict, codes=codes, notes=[*result.notes, *text.notes])
+        result.notes.append(f"tier {first}: {difference}")
+    return result
 
 
 def _of_compiled(target: Any) -> Decompiled | None:

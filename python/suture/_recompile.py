@@ -21,6 +21,8 @@ from typing import Protocol
 
 Version = tuple[int, int]
 RUNNING: Version = (sys.version_info[0], sys.version_info[1])
+# Of `from __future__ import`, as `compile` takes them; barry_as_FLUFL changes the grammar and is left out.
+FUTURE_FLAGS = 0x1FE0000 & ~0x400000
 _START_SECONDS, _COMPILE_SECONDS = 10.0, 60.0
 
 # Frames: length and future flags, then the source; back: length and 1 or 0, then marshalled code or the complaint.

@@ -13,12 +13,10 @@ import warnings
 
 from suture import _toolbox
 from suture._compiled_code import CodeText
-from suture._recompile import RUNNING
-
-_FUTURE_FLAGS = 0x1FE0000 & ~0x400000  # of co_flags: what compile() takes; barry_as_FLUFL changes the grammar
+from suture._recompile import FUTURE_FLAGS, RUNNING
 
 
-def _wrapped(tree: ast.Module, free: tuple[str, ...]) -> ast.Module:
+def wrapped_in_function(tree: ast.Module, free: tuple[str, ...]) -> ast.Module:
     """The module with its statements inside a function that has the free variables; positions stay as they are."""
     if not free:
         return tree
@@ -37,7 +35,7 @@ def _wrapped(tree: ast.Module, free: tuple[str, ...]) -> ast.Module:
     return ast.fix_missing_locations(module)
 
 
-def _find(code: types.CodeType, name: str) -> types.CodeType | None:
+def code_named(code: types.CodeType, name: str) -> types.CodeType | None:
     """The outermost code object of this name, the last of several."""
     level = [code]
     while level:
@@ -55,11 +53,11 @@ def _printed_code(source: str, name: str, code: types.CodeType) -> types.CodeTyp
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = _wrapped(ast.parse(source), free)
-            module = compile(tree, "<printed>", "exec", code.co_flags & _FUTURE_FLAGS, True, 0)
+            tree = wrapped_in_function(ast.parse(source), free)
+            module = compile(tree, "<printed>", "exec", code.co_flags & FUTURE_FLAGS, True, 0)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return _find(module, name)
+    return code_named(module, name)
 
 
 def _with_lines(code: types.CodeType, tables: _toolbox.LineTables, file: str) -> types.CodeType:

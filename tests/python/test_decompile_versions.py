@@ -62,6 +62,10 @@ VALUES = {
     "starred annotation": "def g(*args: *x): pass\nreturn g",
     "long elif": "if x == 0:\n    f(0)\n" + "".join(f"elif x == {i}:\n    f({i})\n" for i in range(150)),
 }
+PATTERNS = {
+    "two names": "match x:\n    case (0 as a) as b:\n        f(a)\n    case [y as v, (c as d, *_) as e]:\n        g(v, e)\n    case (1 | 2) as a:\n        h()",
+    "captures with guards": "match x:\n    case a if not b:\n        f(a)\n    case c if d(c):\n        g()\n    case y:\n        h(y)",
+}
 # Modules as a whole.
 MODULES = {
     "loop at the end": "while a():\n    b()\n    if c:\n        raise d\n",
@@ -71,7 +75,7 @@ MODULES = {
     "unreached class": "'doc'\nfrom __future__ import annotations\nif True:\n    class C: pass\nelse:\n    class C:\n        x = 1\nf(5)\n",
 }
 ASYNC_UNREACHED = {"generator": "try:\n    await f()\nexcept A:\n    await g()\nreturn\nyield"}
-BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS, **UNREACHED, **VALUES}
+BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS, **UNREACHED, **VALUES, **PATTERNS}
 ASYNC_BODIES = {**ASYNC_EXCEPTION_GROUPS, **ASYNC_UNREACHED}
 
 

@@ -233,3 +233,33 @@ def test_comprehensions_stay_expressions(version: tuple[int, int]) -> None:
         record = _toolbox.decompile_marshal(compiler(text, 0), version, compiler, "", None, "", 3)
         assert all(tier == 3 and verdict.startswith("verified") for _, _, tier, verdict, _ in record["codes"]), record
         assert " for x in " in record["source"]
+
+
+def test_a_handler_that_begins_with_a_try_statement_keeps_it() -> None:
+    def look_up(one: dict[str, int], other: dict[str, int]) -> int:
+        try:
+            return one["x"]
+        except KeyError as error:
+            try:
+                return other["x"]
+            except KeyError:
+                raise ValueError(str(error)) from None
+
+    again = namespace_of(looped(look_up))["look_up"]
+    assert again({}, {"x": 2}) == 2  # type: ignore[operator]
+    with pytest.raises(ValueError, match="'x'"):
+        again({}, {})  # type: ignore[operator]
+
+
+def test_a_class_whose_base_is_chosen_by_a_branch() -> None:
+    def make(flag: bool) -> type:
+        class Made(ValueError if flag else TypeError):  # type: ignore[misc]
+            number = 3
+
+        return Made
+
+    # The class is made behind the branch, whose test the bytecode makes after LOAD_BUILD_CLASS: right, and not proved.
+    assert suture.decompile(make, tier=3).tier == 4
+    result = suture.decompile(make, tier=3, check=False)
+    assert result.tier == 3
+    assert namespace_of(result.source)["make"](False).__mro__[1] is TypeError  # type: ignore[operator]

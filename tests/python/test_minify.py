@@ -234,6 +234,19 @@ def test_a_checkpoint_that_cannot_be_written_is_said_so(tmp_path):
         minimise(chain(5, {2: "maximum"}, fault="op=maximum,kind=run_error"), checkpoint="/dev/full")
 
 
+def test_a_checkpoint_that_fills_the_disk_costs_the_checkpoint_and_not_the_search(tmp_path, monkeypatch):
+    from suture._minify.checkpoint import Checkpoint
+
+    def full(checkpoint, row):
+        if "case" in row:
+            raise checkpoint._trouble(OSError(errno.ENOSPC, "full"))
+
+    monkeypatch.setattr(Checkpoint, "_write", full)
+    result = minimise(without_evidence(20), checkpoint=tmp_path / "checkpoint")
+    assert ops_of(result.case) == ["maximum"] and result.complete
+    assert "No space left on device" in str(result) and "went on without it" in str(result)
+
+
 # --- what cannot be reduced -----------------------------------------------------------------------------------------------
 
 
@@ -245,6 +258,11 @@ def test_a_case_that_does_not_fail_is_refused_with_advice():
 def test_a_case_that_fails_otherwise_than_asked_is_refused():
     with pytest.raises(NotReproduced, match="does not fail as it should"):
         minimise(chain(5, {2: "maximum"}, fault="op=maximum,kind=run_error"), signature=Signature("wrong_value"))
+
+
+def test_a_failure_that_this_process_does_not_give_is_refused_with_advice():
+    with pytest.raises(NotReproduced, match=r"only beside other threads.*suture minify PROGRAM.py --goal error"):
+        minimise(chain(5), signature=Signature("run_error", "RuntimeError", "two threads"))
 
 
 def test_large_inputs_are_cut_or_refused_with_advice():
@@ -392,7 +410,7 @@ def test_a_failure_that_shows_once_per_process_shares_no_child():
 
 def test_processor_time_is_limited_per_run_and_not_per_child():
     def busy(graph, inputs):
-        end = time.process_time() + 0.7
+        end = time.process_time() + 0.5
         while time.process_time() < end:
             pass
         raise ValueError("tired")
@@ -401,7 +419,7 @@ def test_processor_time_is_limited_per_run_and_not_per_child():
 
     register_backend("busy", busy)
     case = chain(2).with_(backend="busy")
-    with Oracle(case, limits=Limits(cpu_seconds=1)) as oracle:
+    with Oracle(case, limits=Limits(cpu_seconds=2)) as oracle:
         assert oracle.ask([case, case.with_(calls=2), case.with_(calls=3)]) == [Verdict.SAME] * 3
         assert oracle.children == 1
 

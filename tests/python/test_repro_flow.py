@@ -315,6 +315,49 @@ def test_explain_runs_nothing_of_the_file(work: Workplace) -> None:
 
 
 # The built-in compiler, failing on purpose at the stage that the argument tells.
+FLAKY = """\
+import random
+import numpy as np
+import suture
+
+def sometimes(graph, inputs):
+    forward = graph.forward()
+    bad = any(node["op"] == "maximum" for node in graph.nodes)
+
+    def run(*values):
+        if bad and random.SystemRandom().random() < 0.5:
+            raise RuntimeError("now and then")
+        return forward(*values)
+
+    return run
+
+@suture.compile(backend=sometimes)
+def f(x):
+    return np.tanh(np.maximum(np.sin(x), 0.5)) * 2.0
+
+for _ in range(60):
+    f(np.linspace(-1, 1, 8))
+"""
+
+
+def test_a_failure_that_comes_and_goes_is_waited_for(work: Workplace) -> None:
+    failed = work.run(work.write("prog.py", FLAKY), SUTURE_REPRO_AFTER="capture")
+    assert "now and then" in failed.stderr
+    reduced = work.run("minifier_launcher.py")
+    assert reduced.returncode == 0, reduced
+    assert "comes and goes: the case as it was given failed in" in reduced.stdout
+    assert any("np.maximum(" in line for line in body_of(work.path / "repro.py"))
+    again = work.run("repro.py", "query")
+    assert again.returncode == 1 and re.search(r"REPRODUCED: .*now and then \(run \d+ of at most \d+\)", again.stdout)
+
+
+def test_a_log_that_cannot_be_written_costs_the_log_only(work: Workplace) -> None:
+    assert work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture").returncode == 0
+    reduced = work.run("minifier_launcher.py", "--log", str(work.path / "no" / "such" / "log"))
+    assert reduced.returncode == 0 and "log could not be written: No such file or directory" in reduced.stdout
+    assert reduced.stdout.endswith("Wrote minimal repro out to repro.py\n")
+
+
 NATIVE = FAULTY.replace("backend=sys.argv[1]", 'options={"inject_fault": sys.argv[1]}')
 
 

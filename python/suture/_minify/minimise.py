@@ -104,6 +104,7 @@ class Result:
     complete: bool = True
     stopped: str = ""
     outcome: Outcome | None = None
+    notes: list[str] = field(default_factory=list)  # what else the user should know
 
     def log(self) -> str:
         """One line per step, replayable with the same case."""
@@ -116,6 +117,9 @@ class Result:
             f"{before} ops -> {after} ops, {self.calls} oracle calls ({self.graph_calls} for the ops), {self.seconds:.1f} s",
             "inputs: " + ("; ".join(signature_of_inputs(self.case.inputs)) or "none"),
         ]
+        if self.rate < 1:
+            lines.append(f"comes and goes: the case as it was given failed in {self.rate:.0%} of its first runs")
+        lines += self.notes
         if not self.complete:
             lines.append(f"not complete: {self.stopped}")
         return "\n".join(lines)
@@ -339,7 +343,11 @@ class _Search:
     def _learn(self, case: Case, judgement: Judgement) -> None:
         self._known[case.key] = judgement.verdict
         if self._checkpoint:
-            self._checkpoint.add(case.key, judgement.verdict)
+            try:
+                self._checkpoint.add(case.key, judgement.verdict)
+            except MinifyError as error:  # what was found so far is worth more than the file
+                self._checkpoint = None
+                self.result.notes.append(f"{error}. The search went on without it")
 
     def _take(self, stage: Stage, reducer: Reducer) -> None:
         if any(reducer.best):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from suture._minify.repro_file import ReproFile
 
 DONE, NOTHING, INTERRUPTED = 0, 1, 130
+RATE = "rate"  # key of a repro file's ORIGIN: share of runs in which it fails, when that is not each
 _SHOWN = 20  # lines of the difference to the variant that passes
 Say = Callable[[str], None]
 
@@ -95,20 +96,27 @@ def expected_of(repro: ReproFile) -> Signature | None:
 
 
 def run(repro: ReproFile, settings: Settings, say: Say) -> int:
-    from suture._minify.oracle import Limits, Oracle
+    from suture._minify.oracle import Limits, Oracle, runs_until_seen
+    from suture._minify.signature import is_wanted
 
+    expected = expected_of(repro)
+    # What comes and goes is waited for.
+    attempts = runs_until_seen(repro.origin[RATE]) if RATE in repro.origin else 1
     with Oracle(repro.case, limits=Limits(seconds=settings.run_limit)) as oracle:
         outcome = oracle.outcomes([repro.case])[0]
-    expected = expected_of(repro)
+        while not is_wanted(outcome, expected) and oracle.runs < attempts:
+            outcome = oracle.outcomes([repro.case])[0]
+    times = f" (run {oracle.runs} of at most {attempts})" if attempts > 1 else ""
     if outcome.kind == "invalid":
         return cannot_run(outcome.message, say)
     if not outcome.failed:
-        say(f"NOT REPRODUCED: it compiles{'' if repro.case.check == 'compile' else ', and its results are right'}")
+        right = "" if repro.case.check == "compile" else ", and its results are right"
+        say(f"NOT REPRODUCED: it compiles{right}{times}")
         return NOT_REPRODUCED
     if expected is not None and expected.judge(outcome) is not Verdict.SAME:
         say(f"NOT REPRODUCED: it fails in another way: {outcome}")
         return NOT_REPRODUCED
-    say(f"REPRODUCED: {outcome}")
+    say(f"REPRODUCED: {outcome}{times}")
     return REPRODUCED
 
 
@@ -127,7 +135,12 @@ def explained(repro: ReproFile) -> str:
         *(f"note      {name}: {generated}" for name in repro.generated),
         f"expected  {expected_of(repro) or 'not known: the process ended without a word'}",
     ]
-    return "\n".join(lines)
+    return "\n".join(printable(line) for line in lines)
+
+
+def printable(line: str) -> str:
+    """The file may be from anybody: nothing in it reaches the terminal but text."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
 
 
 def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
@@ -242,13 +255,18 @@ def minify_by_command(
 def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, certified: bool) -> Minified:
     try:
         path = repro_file.write(_smallest(repro, result), settings.directory, repro_file.REPRO)
-        passing = _write_passing(repro, result, settings)
-        if settings.log:
-            settings.log.write_text(result.log() + "\n")
     except OSError as error:
         why = f"{error.strerror or error}: {error.filename or settings.directory}; choose another directory with --out"
         say(f"{result}\n\n{result.case.graph.code}")
         return Minified(cannot_run(f"no file could be written: {why}", say), why, result)
+    passing = None
+    try:
+        passing = _write_passing(repro, result, settings)
+        if settings.log:
+            settings.log.write_text(result.log() + "\n")
+    except OSError as error:
+        what = settings.log if passing or result.passing is None else f"{repro_file.PASSING}.py"
+        say(f"{what} could not be written: {error.strerror or error}")
     _remove_checkpoint(result, settings)
     if lowered.is_lowered(result.case) and not lowered.is_lowered(repro.case):
         say("The lowered graph fails alone: no pass is needed, and what is left is a part of the lowered graph.")
@@ -270,6 +288,8 @@ def _smallest(repro: ReproFile, result: Result) -> ReproFile:
         "ops": result.case.op_count,
         "reduced_from": repro.origin.get("ops", result.original.op_count),
     }
+    if result.rate < 1:
+        origin[RATE] = result.rate
     return replace(
         repro,
         case=result.case,

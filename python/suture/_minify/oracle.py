@@ -311,8 +311,7 @@ class Oracle:
         failures = [outcome for outcome in outcomes if self.signature.judge(outcome) is Verdict.SAME]
         self.failure, self.rate = failures[0], len(failures) / len(outcomes)
         if flaky:
-            wanted_runs = math.ceil(math.log(_MISSED) / math.log(1 - self.rate)) if self.rate < 1 else 1
-            self.repeats = min(max(wanted_runs, _LEAST_REPEATS), _MOST_REPEATS)
+            self.repeats = runs_until_seen(self.rate)
         return self.signature
 
     def _runs_of_case(self, count: int, alone: bool, meanwhile: Callable[[], None] = lambda: None) -> list[Outcome]:
@@ -438,6 +437,14 @@ class Oracle:
         return self._run(cases)
 
 
+def runs_until_seen(rate: float) -> int:
+    """Runs after which a failure that comes in this share of them would have been seen."""
+    if not 0 < rate < 1:
+        return _LEAST_REPEATS
+    runs = math.ceil(math.log(_MISSED) / math.log(1 - rate))
+    return min(max(runs, _LEAST_REPEATS), _MOST_REPEATS)
+
+
 def needs_fork(backend: str) -> bool:
     """True for a backend that only this process knows: a new process would not find it by name."""
     from suture import _backends
@@ -457,7 +464,13 @@ def _why_not(wanted: Signature | None, outcomes: Sequence[Outcome]) -> str:
     endings = ", ".join(sorted({str(outcome) for outcome in outcomes}))
     runs = f"{len(outcomes)} runs" if len(outcomes) > 1 else "1 run"
     if wanted:
-        return f"the case does not fail as it should ({wanted}); {runs} ended so: {endings}"
+        why = f"the case does not fail as it should ({wanted}); {runs} ended so: {endings}"
+        if any(outcome.failed for outcome in outcomes):
+            return why
+        return (
+            f"{why}. What fails only beside other threads, after other graphs or with a state of the program is reduced with the "
+            "program: suture minify PROGRAM.py --goal error"
+        )
     if all(outcome.kind == PASSED for outcome in outcomes):
         return (
             f"the case does not fail: in {runs} the compiled graph gave NumPy's results. If the failure needs several calls, "

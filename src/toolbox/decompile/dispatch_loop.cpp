@@ -225,7 +225,11 @@ void Machine::explore_handler(Context* context, int region, const Slots& slots) 
       }
       at_ = body;
       clause.node = node_at(body, entry);
+      // The body may begin inside a try statement of its own.
       clause.context = failed() ? nullptr : nodes_[static_cast<size_t>(clause.node)].context;
+      while (clause.context && (clause.context->kind != Context::Kind::kHandler || clause.context->id != id))
+        clause.context = clause.context->parent;
+      if (!clause.context) fail("a handler that is left before it begins");
       clauses_[context].push_back(clause);
     }
     if (!typed) break;
@@ -245,7 +249,9 @@ void Machine::explore_handler(Context* context, int region, const Slots& slots) 
 
 bool Machine::same_shape(const Slots& a, const Slots& b) const {
   return std::ranges::equal(a, b, [](const Slot& x, const Slot& y) {
-    return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name;
+    const bool same_made =
+        x.definition == y.definition && (x.kind != SlotKind::kComprehension || x.expr == y.expr);
+    return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name && same_made;
   });
 }
 
@@ -293,10 +299,14 @@ void Machine::settle(Slots& slots, Statements& out) {
       case SlotKind::kValue:
       case SlotKind::kIterable:
       case SlotKind::kEntered: break;
+      case SlotKind::kAssertion:
+        if (slot.expr) return fail("an assertion whose message is used in another block");
+        continue;
       case SlotKind::kDefinition:
       case SlotKind::kComprehension:
-      case SlotKind::kAssertion:
-      case SlotKind::kBuildClass: fail("a definition that is used in another block"); return;
+        // Made where it is used: nothing can see the difference while it holds no values of other expressions.
+        if (!slot.uses.empty()) return fail("a definition that is used in another block");
+        continue;
       default: continue;
     }
     if (slot.conversion >= 0) return fail("a conversion that is used in another block");

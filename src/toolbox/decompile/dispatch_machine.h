@@ -226,9 +226,10 @@ class Machine {
   std::vector<int> work_;
   std::vector<std::pair<syntax::Constant*, int>> pc_values_;  // to be numbered
   std::set<std::string> synthetic_, globals_, nonlocals_;
-  std::set<std::string> hidden_;  // variables of inlined comprehensions
-  std::set<std::string> used_;    // locals that statements use
-  int next_spare_ = 0;            // `_s` beyond every depth
+  std::set<std::string> hidden_;     // variables of inlined comprehensions
+  std::set<std::string> used_;       // locals that statements use
+  std::set<const void*> completed_;  // classes with their bases, comprehensions with their iterables
+  int next_spare_ = 0;               // `_s` beyond every depth
   int next_clause_ = 0;
   int entry_ = 0;  // node in which the code begins
   int end_ = -1;   // node in which the body of a module or class ends, once there is one

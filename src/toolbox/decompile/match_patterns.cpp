@@ -18,10 +18,10 @@ class PatternMaker {
   explicit PatternMaker(SyntaxTree& tree) : tree_(tree) {}
 
   Pattern* make(const Hole& hole, bool star = false) {
-    if (star) return tree_.make<MatchStar>(hole.name);
+    if (star) return tree_.make<MatchStar>(hole.names.empty() ? std::string() : hole.names.front());
     Pattern* pattern = inner(hole);
-    if (hole.name.empty() && pattern) return pattern;
-    return tree_.make<MatchAs>(pattern, hole.name);
+    for (const std::string& name : hole.names) pattern = tree_.make<MatchAs>(pattern, name);
+    return pattern;
   }
 
  private:
@@ -33,7 +33,7 @@ class PatternMaker {
       case Hole::Kind::kMapping: return tree_.make<MatchMapping>(hole.keys, patterns(hole.parts), hole.rest);
       case Hole::Kind::kClass: return class_pattern(hole);
       case Hole::Kind::kOr: return tree_.make<MatchOr>(patterns(hole.parts));
-      default: return hole.name.empty() ? tree_.make<MatchAs>(nullptr, std::string()) : nullptr;
+      default: return hole.names.empty() ? tree_.make<MatchAs>(nullptr, std::string()) : nullptr;
     }
   }
 
@@ -186,7 +186,7 @@ class CaseFinder {
   // `case name if guard`: the next case begins where the guard leads when it fails.
   int next_behind_guard(int success) const {
     int at = success;
-    for (int steps = 0; at >= 0 && steps < 200; ++steps) {
+    for (int steps = 0; at >= 0 && steps < kLongestGuard; ++steps) {
       const LiftedInstruction& it = code_.at(at);
       if (it.op == Op::JumpIf)
         return code_.skip_empty(static_cast<JumpTest>(it.flag) == JumpTest::kTrue ? it.next : it.target);
@@ -209,20 +209,48 @@ class CaseFinder {
     cases_.push_back(std::move(found.matched));
   }
 
-  // COPY 1; STORE name; guard: a first case that binds everything shows by where its guard leads.
+  // COPY 1; STORE name; guard: a first case that binds everything shows by where its guard leads, the subject still on the stack.
   void find_leading_captures() {
-    if (cases_.empty()) return;
     for (int at = code_.size() - 1; at >= 0; --at) {
       const LiftedInstruction& it = code_.at(at);
       if (it.op != Op::Copy || it.arg != 1 || it.next < 0) continue;
       const int store = code_.skip_empty(it.next);
       if (store < 0 || !is_store(code_.at(store).op)) continue;
-      const int next = next_behind_guard(store);
-      if (next < 0 || !starts_.contains(next)) continue;
-      if (std::optional<Found> found = parse(at, true)) apply(*found);
+      const int jump = jump_of_guard(store);
+      if (jump < 0) continue;
+      // The guard fails where the subject is still needed.
+      for (const auto& [fails, succeeds] : {std::pair(code_.at(jump).target, code_.at(jump).next),
+                                            std::pair(code_.at(jump).next, code_.at(jump).target)}) {
+        const int next = fails < 0 ? -1 : code_.skip_empty(fails);
+        if (next < 0 || succeeds < 0) continue;
+        if (!starts_.contains(next) && !find_last_capture(store, jump, next, code_.skip_empty(succeeds)))
+          continue;
+        if (std::optional<Found> found = parse(at, true)) apply(*found);
+        break;
+      }
     }
   }
 
+  int jump_of_guard(int at) const {
+    for (int steps = 0; at >= 0 && steps < kLongestGuard && code_.at(at).op != Op::JumpIf; ++steps)
+      at = code_.at(at).next < 0 ? -1 : code_.skip_empty(code_.at(at).next);
+    return at >= 0 && code_.at(at).op == Op::JumpIf ? at : -1;
+  }
+
+  // A last case that matches everything, behind a guard that fails: where it succeeds, the subject is dropped.
+  bool find_last_capture(int store, int jump, int next, int succeeds) {
+    // `(name := x)` and `(name := x) < y and z` look alike, but for what is tested.
+    int before = store;
+    for (int at = store; at != jump; at = code_.skip_empty(code_.at(at).next)) before = at;
+    if (before == store || code_.at(before).op == Op::Copy) return false;
+    if (succeeds < 0 || code_.at(succeeds).op != Op::PopTop) return false;
+    std::optional<Found> last = parse(next, false);
+    if (!last || last->failure >= 0) return false;
+    apply(*last);
+    return true;
+  }
+
+  static constexpr int kLongestGuard = 200;
   static bool is_store(Op op) {
     return op == Op::StoreFast || op == Op::StoreName || op == Op::StoreGlobal || op == Op::StoreDeref;
   }

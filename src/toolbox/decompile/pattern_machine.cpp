@@ -378,9 +378,9 @@ bool PatternMachine::step_store(const LiftedInstruction& it) {
       const PatternItem item = *top();
       if (item.kind == Kind::kRest && item.hole) {
         item.hole->rest = name;
-      } else if (item.kind == Kind::kHole && item.hole->name.empty()) {
-        item.hole->name = name;
-        for (Hole* other : item.others) other->name = name;
+      } else if (item.kind == Kind::kHole) {
+        item.hole->names.push_back(name);
+        for (Hole* other : item.others) other->names.push_back(name);
       } else {
         return false;
       }

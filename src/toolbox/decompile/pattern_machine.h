@@ -25,7 +25,7 @@ struct Hole {
   std::string rest;
   int positional = 0;
   std::vector<std::string> attributes;
-  std::string name;  // bound to it
+  std::vector<std::string> names;  // bound to it, the innermost first: `(0 as a) as b`
 };
 
 struct PatternItem {

@@ -26,8 +26,11 @@ Expression* Structurer::guard_of(int node, int& body, int& otherwise) {
     return nullptr;
   for (const bool fails_when_true : {false, true}) {
     const int failed_to = fails_when_true ? guard.yes.to : guard.no.to;
-    if (it.no.to >= 0 ? failed_to != it.no.to : !is_next_case(failed_to, it.test) && fails_when_true)
-      continue;
+    // A case that matches everything has no other way on: the one to another case says where the guard fails.
+    const int succeeded_to = fails_when_true ? guard.no.to : guard.yes.to;
+    const bool other_way =
+        !is_next_case(failed_to, it.test) && (fails_when_true || is_next_case(succeeded_to, it.test));
+    if (it.no.to >= 0 ? failed_to != it.no.to : other_way) continue;
     Expression* test = fails_when_true ? make_not(builder_.tree, guard.test->expr) : guard.test->expr;
     if (!test) continue;
     written_[static_cast<size_t>(first)] = true;
