@@ -169,3 +169,15 @@ def test_backends_agree(backend, most):
     for a in (0.5, -3.25, most):
         check(f, compiled, (X, a), calls=1)
     assert frames_compiled(compiled) == 1
+
+
+def test_sine_and_cosine_of_one_number():
+    """One frame compiles. The C++ compiler makes one call (sincos) of the two."""
+
+    def f(x, a):
+        return x * math.sin(a) + math.cos(a)
+
+    compiled = suture.compile(f, options={"strict": True})
+    for a in NUMBERS:
+        np.testing.assert_array_equal(compiled(X, a), f(X, a))
+    assert frames_compiled(compiled) == 1

@@ -251,6 +251,19 @@ def test_a_command_judges_a_program(run_python: Run, write_program: Callable[[st
     assert "SUCCESS: Went from" in done.stderr
 
 
+def test_a_script_beside_the_user_is_found_from_every_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "test.sh").write_text('#!/bin/sh\ngrep -q needle "$1"\n')
+    (tmp_path / "test.sh").chmod(0o700)
+    (tmp_path / "elsewhere").mkdir()
+    candidate = tmp_path / "elsewhere" / "x.py"
+    candidate.write_text("needle")
+    monkeypatch.chdir(tmp_path)
+    assert predicate.Command("./test.sh {}", 20).accepts(candidate)
+    assert not predicate.Command("./no_such.sh {}", 20).accepts(candidate)
+
+
 def test_a_command_that_refuses_everything_reduces_nothing(
     run_python: Run, write_program: Callable[[str], Path]
 ) -> None:

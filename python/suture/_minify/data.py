@@ -24,6 +24,7 @@ import binascii
 import hashlib
 import io
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from suture._minify.case import KINDS, NO_GROUP, CaseError, Input
 
 Row = dict[str, Any]
 
+_NPY_HEADER = 1 << 16  # bytes that NumPy may need in front of the elements
 VALUES_LIMIT = 64  # elements that are written as text a person can read
 INLINE_LIMIT = 1 << 14  # bytes that are written into the file as base64; more go into a .npy beside it
 DATA_LIMIT = 1 << 28  # bytes of one input that are kept at all
@@ -130,6 +132,8 @@ def input_of(row: Row, directory: Path) -> Input:
             raise
         name = row.get("name", "?") if isinstance(row, dict) else row
         raise CaseError(f"input {name}: {type(error).__name__}: {error}") from None
+    except MemoryError as error:
+        raise CaseError(f"input {row.get('name', '?')} is larger than the memory of this machine: {error}") from None
 
 
 def _input_of(row: Row, directory: Path) -> Input:
@@ -169,18 +173,30 @@ def _elements(row: Row, dtype: np.dtype, count: int, directory: Path) -> np.ndar
     elif "base64" in row:
         elements = np.frombuffer(base64.b64decode(row["base64"], validate=True), dtype)
     elif "file" in row:
-        elements = _from_file(row, dtype, directory)
+        elements = _from_file(row, dtype, count, directory)
     else:
+        _check_size(row, count * dtype.itemsize)
         elements = _generated(row["generated"], dtype, count)
     if elements.size != count:
         raise CaseError(f"input {row['name']} has {elements.size} elements; its shape wants {count}")
     return elements
 
 
-def _from_file(row: Row, dtype: np.dtype, directory: Path) -> np.ndarray:
+def _check_size(row: Row, size: int) -> None:
+    """Memory is given out before it is there; what would never be there is refused."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if size > memory:
+        raise MemoryError(f"{size / 2**30:.1f} GiB of {memory / 2**30:.1f}")
+
+
+def _from_file(row: Row, dtype: np.dtype, count: int, directory: Path) -> np.ndarray:
     path = directory / str(row["file"])
     if directory.resolve() not in path.resolve().parents:
         raise CaseError(f"input {row['name']}: {row['file']!r} is outside of {directory}")
+    if path.exists() and not path.is_file():
+        raise CaseError(f"input {row['name']}: {row['file']!r} is no file")
+    if path.stat().st_size > count * dtype.itemsize + _NPY_HEADER:
+        raise CaseError(f"{path} is larger than input {row['name']}: it is not the file that was written for it")
     raw = path.read_bytes()
     if hashlib.sha256(raw).hexdigest() != row["sha256"]:
         raise CaseError(f"{path} is not the file that was written for input {row['name']}: its digest differs")

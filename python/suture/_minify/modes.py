@@ -135,7 +135,12 @@ def explained(repro: ReproFile) -> str:
         *(f"note      {name}: {generated}" for name in repro.generated),
         f"expected  {expected_of(repro) or 'not known: the process ended without a word'}",
     ]
-    return "\n".join(lines)
+    return "\n".join(printable(line) for line in lines)
+
+
+def printable(line: str) -> str:
+    """The file may be from anybody: nothing in it reaches the terminal but text."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
 
 
 def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:

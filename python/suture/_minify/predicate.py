@@ -24,7 +24,7 @@ from suture._minify import repro_file
 from suture._minify.case import Case
 from suture._minify.launcher import input_names
 from suture._minify.oracle import Judgement, Limits, NotReproduced
-from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict
+from suture._minify.signature import PASSED, Outcome, Signature, Verdict
 
 if TYPE_CHECKING:
     from suture._minify.repro_file import ReproFile
@@ -37,7 +37,7 @@ class Command:
     """A shell command as a test of a file."""
 
     def __init__(self, command: str, seconds: float) -> None:
-        self._command, self._seconds = command, seconds
+        self._command, self._seconds = _with_its_place(command), seconds
         self._running: set[int] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -75,6 +75,15 @@ class Command:
             self._stopped = True
             for group in self._running:
                 _end_group(group)
+
+
+def _with_its_place(command: str) -> str:
+    """A script that is named relative to the directory of the user (`./interesting.sh`) is meant wherever the command runs."""
+    word = command.split(maxsplit=1)[:1]
+    script = Path(word[0]) if word else Path()
+    if len(script.parts) and "/" in word[0] and not script.is_absolute() and script.is_file():
+        return command.replace(word[0], _quoted(script.absolute()), 1)
+    return command
 
 
 def _quoted(path: Path) -> str:
@@ -178,4 +187,4 @@ class TestOracle:
         return [judgement.outcome for judgement in self.judge(cases)]
 
 
-__all__ = ["INVALID", "CaseTest", "Command", "TestOracle", "TextTest"]
+__all__ = ["CaseTest", "Command", "TestOracle", "TextTest"]

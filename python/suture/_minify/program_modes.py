@@ -40,7 +40,7 @@ def explained(found: ProgramFile) -> str:
         f"program   {len(found.text.splitlines())} lines",
         *([found.fault] if found.fault else []),
     ]
-    return "\n".join(lines)
+    return "\n".join(modes.printable(line) for each in lines for line in each.split("\n"))
 
 
 def minify(path: Path, settings: Settings, say: Say) -> int:

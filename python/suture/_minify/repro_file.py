@@ -90,8 +90,10 @@ def load(path: Path) -> ReproFile:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "make_backend"]
     inputs = tuple(data.input_of(row, path.parent) for row in found["INPUTS"])
     settings = {name.lower(): found[name] for name in ("BACKEND", "NUMERICS", "OPTIONS", "CALLS", "CHECK")}
+    case = Case(found["GRAPH"], inputs, **settings)
+    _ = case.graph  # CaseError when its text is none
     return ReproFile(
-        Case(found["GRAPH"], inputs, **settings),
+        case,
         [row["name"] for row in found["INPUTS"]],
         found["EXPECTED"],
         found["ORIGIN"],
