@@ -258,6 +258,8 @@ def test_a_class_whose_base_is_chosen_by_a_branch() -> None:
 
         return Made
 
-    result = suture.decompile(make, tier=3)
-    assert {code.tier for code in result.codes} == {3} and result.verified
+    # The class is made behind the branch, whose test the bytecode makes after LOAD_BUILD_CLASS: right, and not proved.
+    assert suture.decompile(make, tier=3).tier == 4
+    result = suture.decompile(make, tier=3, check=False)
+    assert result.tier == 3
     assert namespace_of(result.source)["make"](False).__mro__[1] is TypeError  # type: ignore[operator]

@@ -261,8 +261,9 @@ void Machine::set_function_attribute(Slot& function, int flag, const Slot& value
 void Machine::build_class(std::vector<Slot>& args, std::vector<Keyword> keywords) {
   auto* definition = args.size() >= 2 ? as<ClassDef>(args[0].definition) : nullptr;
   const suture::Constant* name = definition ? constant_of(args[1].expr) : nullptr;
-  if (!name || !name->is(suture::Constant::Kind::kStr) || name->text != definition->name)
-    return fail("a class without a body");
+  // Behind a branch the name is in a local; then the check compares it.
+  const bool other_name = name && (!name->is(suture::Constant::Kind::kStr) || name->text != definition->name);
+  if (!definition || other_name) return fail("a class without a body");
   Slot slot{.kind = SlotKind::kDefinition, .waits = true, .definition = definition};
   if (!completed_.insert(definition).second) return fail("a class that several blocks complete");
   for (size_t i = 2; i < args.size(); ++i) {
