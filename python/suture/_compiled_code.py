@@ -18,6 +18,14 @@ from suture._recompile import RUNNING, compile_here
 GRAPH_NAME = "__compiled_fn_1"
 
 
+# Blocks that one function enters and another leaves, see src/bytecode/readable_blocks.h.
+_BLOCK_NOTES = {
+    "__enter": "__enter(manager): calls `manager.__enter__` and returns its `__exit__`, for a with statement whose body is elsewhere",
+    "__enter_as": "__enter_as(manager): the same, returns what `manager.__enter__` gives and its `__exit__`",
+    "__entered": "__entered(exit): a with statement that was entered elsewhere; leaving it calls `exit`",
+}
+
+
 @dataclass(frozen=True)
 class CodeText:
     """The text of one code object."""
@@ -28,7 +36,7 @@ class CodeText:
     tier: int
     codes: list[tuple[str, int, int, str, str]]  # as in DecompileRecord
     data: bytes  # the code object that runs, marshalled
-    transformed_name: str = ""  # see _toolbox.map_lines
+    kind: str = ""  # see _toolbox.map_lines
 
 
 def original_text(function: types.FunctionType) -> CodeText:
@@ -36,17 +44,24 @@ def original_text(function: types.FunctionType) -> CodeText:
     code = function.__code__
     if code.co_name != function.__name__ and function.__name__.isidentifier():
         # The code of resume functions has the name of the user's function, for tracebacks.
-        code = code.replace(co_name=function.__name__, co_qualname=function.__name__)
+        return _output_text(code, "continuation", function.__name__)
     data = Placeholders().marshalled(code)
     record = _toolbox.decompile_marshal(data, RUNNING, compile_here, "", None, "", 1)
     return CodeText(code.co_name, record["source"], record["verdict"], record["tier"], record["codes"], data)
 
 
-def transformed_text(function: types.FunctionType) -> CodeText:
+def transformed_text(function: types.FunctionType, graph_name: str = GRAPH_NAME) -> CodeText:
+    """graph_name: what the text calls the graph."""
     name = function.__name__ if function.__name__.isidentifier() else _identifier(function.__name__)
-    data = Placeholders().marshalled(function.__code__)
-    record = _toolbox.decompile_transformed(data, RUNNING, name, compile_here)
-    return CodeText(name, record["source"], record["verdict"], record["tier"], record["codes"], data, name)
+    code = function.__code__
+    free = tuple(graph_name if variable == GRAPH_NAME else variable for variable in code.co_freevars)
+    return _output_text(code.replace(co_freevars=free), "transformed", name)
+
+
+def _output_text(code: types.CodeType, kind: str, name: str) -> CodeText:
+    data = Placeholders().marshalled(code)
+    record = _toolbox.decompile_output(data, RUNNING, kind, name, compile_here)
+    return CodeText(name, record["source"], record["verdict"], record["tier"], record["codes"], data, kind)
 
 
 def _identifier(text: str) -> str:
@@ -59,12 +74,12 @@ def file_name(function: types.FunctionType, compile_id: str, file: str) -> str:
     return f"<suture {_identifier(function.__name__)}_{compile_id.replace('/', '_')}/{file}>"
 
 
-def graph_text(graph: str) -> tuple[list[str], str]:
+def graph_text(graph: str, name: str = GRAPH_NAME) -> tuple[list[str], str]:
     """(imports, definition) of a captured graph under the name by which transformed code calls it."""
     lines = graph.splitlines()
     imports = [line for line in lines if line.startswith(("import ", "from "))]
     body = [line for line in lines if line not in imports]
-    text = "\n".join(body).strip("\n").replace("def forward(", f"def {GRAPH_NAME}(", 1)
+    text = "\n".join(body).strip("\n").replace("def forward(", f"def {name}(", 1)
     return imports, text + "\n"
 
 
@@ -89,51 +104,84 @@ def _place(function: types.FunctionType) -> str:
 def compiled_text(compiled: Any) -> CompiledText | None:
     """None: nothing has been compiled yet."""
     entries = _core.compiled_entries(compiled)
-    if not entries:
-        return None
-    guards = {row["compile_id"]: row for row in _core.guard_functions(compiled)}
-    parts: list[str] = []
-    imports: list[str] = []
-    texts: list[CodeText] = []
-    notes: list[str] = []
-    shown: set[int] = set()
-    for entry in entries:
-        title = f"# Compile {entry['compile_id']} of {_place(entry['function'])}"
-        parts.append(f"{title}: {_what_runs(entry)}\n" + "".join(_code_of(entry, shown, texts)))
+    return _Writer(_core.guard_functions(compiled)).write(entries) if entries else None
+
+
+class _Writer:
+    """Every entry: the function that was captured, what runs instead, its graph; then the guards of all."""
+
+    def __init__(self, guards: list[_core.GuardFunctionRow]) -> None:
+        self._guards = {row["compile_id"]: row for row in guards}
+        self._parts: list[str] = []
+        self._imports: list[str] = []
+        self._texts: list[CodeText] = []
+        self._notes: list[str] = []
+        self._shown: set[int] = set()
+        self._graphs = 0
+
+    def write(self, entries: list[_core.CompiledEntry]) -> CompiledText:
+        self._shown_by_entries = {id(entry["function"]) for entry in entries}
+        for entry in entries:
+            self._entry(entry)
+        for entry in entries:
+            for continuation in _continuations(entry):
+                self._not_reached(continuation)
+        for entry in entries:
+            row = self._guards[entry["compile_id"]]
+            self._parts.append(row["text"][row["text"].index(f"def {row['name']}(") :])
+        self._notes.append("the functions that guards call: suture.guard_functions(compiled)[0].source")
+        if any(entry["transformed"] for entry in entries):
+            self._notes.append(
+                "resume functions are called by who called the transformed function, and variables are emptied when they die"
+            )
+        source = "\n\n".join(self._parts)
+        self._notes += [note for name, note in _BLOCK_NOTES.items() if f"{name}(" in source]
+        head = "".join(line + "\n" for line in self._imports)
+        return CompiledText((head + "\n\n" if head else "") + source, self._texts, self._notes)
+
+    def _entry(self, entry: _core.CompiledEntry) -> None:
+        # Transformed code calls its graph by one name; here every graph has its own.
+        self._graphs += bool(entry["graph"])
+        graph_name = f"{GRAPH_NAME.rpartition('_')[0]}_{self._graphs}"
+        codes: list[CodeText] = []
+        if entry["kind"] in ("resume", "iteration") and id(entry["function"]) not in self._shown:
+            self._shown.add(id(entry["function"]))
+            codes.append(original_text(entry["function"]))
+        if entry["transformed"] is not None:
+            codes.append(transformed_text(entry["transformed"], graph_name))
+        self._texts += codes
+        title = f"# Compile {entry['compile_id']} of {_place(entry['function'])}: {_what_runs(entry, graph_name)}\n"
+        texts = [text.source for text in codes]
         if entry["graph"]:
-            needed, text = graph_text(entry["graph"])
-            imports += [line for line in needed if line not in imports]
-            parts.append(text)
-    for entry in entries:
-        row = guards[entry["compile_id"]]
-        parts.append(row["text"][row["text"].index(f"def {row['name']}(") :])
-    notes.append("the functions that guards call: suture.guard_functions(compiled)[0].source")
-    if any(entry["transformed"] for entry in entries):
-        notes.append(
-            "resume functions are called by who called the transformed function, and variables are emptied when they die"
-        )
-    head = "".join(line + "\n" for line in imports)
-    return CompiledText((head + "\n\n" if head else "") + "\n\n".join(parts), texts, notes)
+            needed, text = graph_text(entry["graph"], graph_name)
+            self._imports += [line for line in needed if line not in self._imports]
+            texts.append(text)
+        self._parts.append(title + "\n\n".join(texts))
+
+    def _not_reached(self, function: types.FunctionType) -> None:
+        if id(function) in self._shown_by_entries | self._shown:
+            return
+        self._shown.add(id(function))
+        text = original_text(function)
+        self._texts.append(text)
+        self._parts.append(f"# {_place(function)}: no call has come here\n{text.source}")
 
 
-def _what_runs(entry: _core.CompiledEntry) -> str:
+def _what_runs(entry: _core.CompiledEntry, graph_name: str) -> str:
     if entry["eager_reason"]:
         return f"such calls run as they are, because of {_one_line(entry['eager_reason'])}"
     if entry["transformed"] is None:
-        return f"{GRAPH_NAME} is all that runs"
+        return f"{graph_name} is all that runs"
     return "this runs instead"
 
 
-def _code_of(entry: _core.CompiledEntry, shown: set[int], texts: list[CodeText]) -> Iterator[str]:
-    function = entry["function"]
-    if entry["kind"] in ("resume", "iteration") and id(function) not in shown:
-        shown.add(id(function))
-        text = original_text(function)
-        texts.append(text)
-        yield text.source
-        if entry["transformed"] is not None:
-            yield "\n\n"
-    if entry["transformed"] is not None:
-        text = transformed_text(entry["transformed"])
-        texts.append(text)
-        yield text.source
+def _continuations(entry: _core.CompiledEntry) -> Iterator[types.FunctionType]:
+    """The resume and iteration functions that the transformed code of this entry calls."""
+    transformed = entry["transformed"]
+    if transformed is None:
+        return
+    for variable, cell in zip(transformed.__code__.co_freevars, transformed.__closure__ or (), strict=True):
+        if variable.startswith(("__resume_at_", "__iteration_at_")):
+            function = getattr(cell.cell_contents, "__wrapped__", None)
+            if isinstance(function, types.FunctionType):
+                yield function

@@ -75,7 +75,7 @@ def steppable(function: types.FunctionType, text: CodeText, file: str, source: s
     if printed is None:
         return None
     try:
-        tables = _toolbox.map_lines(text.data, marshal.dumps(printed), RUNNING, text.transformed_name)
+        tables = _toolbox.map_lines(text.data, marshal.dumps(printed), RUNNING, text.kind)
     except ValueError:
         return None
     code = _with_lines(function.__code__, tables, file).replace(co_name=text.name, co_qualname=text.name)

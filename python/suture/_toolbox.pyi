@@ -220,17 +220,18 @@ def decompile_marshal(
     qualname: of the code object meant, "" for all. tier: the first to try.
     """
 
-def decompile_transformed(
-    data: bytes, version: tuple[int, int], name: str, compile_hook: Callable[[str, int], bytes] | None
+def decompile_output(
+    data: bytes, version: tuple[int, int], kind: str, name: str, compile_hook: Callable[[str, int], bytes] | None
 ) -> DecompileRecord:
-    """Source for the transformed code of a frame, as the function `name`: tail calls are calls, the emptying of variables is left
-    out (see src/bytecode/readable_output.h); the verdict is about that."""
+    """Source for the transformed code of a frame (kind "transformed": tail calls are calls, the emptying of variables is left out)
+    or for a resume or iteration function (kind "continuation"), as the function `name` (see src/bytecode/readable_output.h);
+    the verdict is about that."""
 
 LineTables = tuple[int, bytes, list[tuple[int, "LineTables"]], str]
 
-def map_lines(executing: bytes, printed: bytes, version: tuple[int, int], transformed_name: str) -> LineTables:
+def map_lines(executing: bytes, printed: bytes, version: tuple[int, int], kind: str) -> LineTables:
     """(first line, line table, [(index into co_consts, the same of that code object)], where the pairing ended or ""): positions of
-    `printed`, the compiled text, for `executing`. Not "": the text was made by decompile_transformed under that name."""
+    `printed`, the compiled text, for `executing`. kind: as for decompile_output, "" where the text was made of `executing` itself."""
 
 def pyc_code(file: bytes) -> tuple[tuple[int, int], bytes]:
     """Of a .pyc file: version of Python, and the marshalled code."""

@@ -102,12 +102,19 @@ nb::dict decompile_marshal(const nb::bytes& data, const nb::tuple& python, const
   return record_of(done);
 }
 
-nb::dict decompile_transformed(const nb::bytes& data, const nb::tuple& python, const nb::object& name,
-                               const nb::object& hook) {
+OutputKind output_kind(const std::string& name) {
+  if (name == "transformed") return OutputKind::kTransformed;
+  if (name == "continuation") return OutputKind::kContinuation;
+  throw nb::value_error(("no kind of output: '" + name + "'").c_str());
+}
+
+nb::dict decompile_output(const nb::bytes& data, const nb::tuple& python, const std::string& kind,
+                          const nb::object& name, const nb::object& hook) {
   const CodeTreePtr code = value_or_raise(read_code(view(data), version_of(python), {.placeholders = true}));
-  const ReadableOutput readable = value_or_raise(readable_output(*code, bytes_of(name)));
-  return record_of(
-      decompile(readable.code, {.compile = compile_source(hook), .unverifiable = "the check was left out"}));
+  const ReadableOutput readable = value_or_raise(readable_output(*code, output_kind(kind), bytes_of(name)));
+  return record_of(decompile(readable.code, {.compile = compile_source(hook),
+                                             .unverifiable = "the check was left out",
+                                             .qualname = readable.qualname}));
 }
 
 nb::tuple line_map_tuple(const LineMap& map) {
@@ -120,11 +127,12 @@ nb::tuple line_map_tuple(const LineMap& map) {
 }
 
 nb::tuple map_lines_of(const nb::bytes& executing, const nb::bytes& printed, const nb::tuple& python,
-                       const nb::object& transformed_name) {
+                       const std::string& kind) {
   const PythonVersion version = version_of(python);
   const CodeTreePtr one = value_or_raise(read_code(view(executing), version, {.placeholders = true}));
   const CodeTreePtr other = value_or_raise(read_code(view(printed), version, {.placeholders = true}));
-  return line_map_tuple(value_or_raise(map_lines(*one, *other, bytes_of(transformed_name))));
+  return line_map_tuple(value_or_raise(
+      map_lines(*one, *other, kind.empty() ? std::nullopt : std::optional(output_kind(kind)))));
 }
 
 }  // namespace
@@ -147,10 +155,10 @@ void bind_decompiler(nb::module_& module) {
   module.def("decompile_marshal", &decompile_marshal, nb::arg("data"), nb::arg("version"),
              nb::arg("compile_hook").none(), nb::arg("unverifiable"), nb::arg("facts").none(),
              nb::arg("qualname"), nb::arg("tier"));
-  module.def("decompile_transformed", &decompile_transformed, nb::arg("data"), nb::arg("version"),
+  module.def("decompile_output", &decompile_output, nb::arg("data"), nb::arg("version"), nb::arg("kind"),
              nb::arg("name"), nb::arg("compile_hook").none());
   module.def("map_lines", &map_lines_of, nb::arg("executing"), nb::arg("printed"), nb::arg("version"),
-             nb::arg("transformed_name"));
+             nb::arg("kind"));
   module.def("pyc_code", [](const nb::bytes& file) {
     constexpr size_t kHeader = 16;
     const PycFile pyc = value_or_raise(read_pyc(view(file)));

@@ -3,10 +3,14 @@
 #include "bytecode/readable_output.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
-#include "bytecode/instruction.h"
+#include "bytecode/instruction_editor.h"
+#include "bytecode/loaded_code.h"
+#include "bytecode/readable_blocks.h"
+#include "bytecode/readable_cells.h"
+#include "bytecode/readable_displays.h"
+#include "bytecode/readable_loops.h"
 
 namespace suture {
 namespace {
@@ -16,148 +20,140 @@ constexpr std::string_view kTailCall = "__tail_call", kReleaseArguments = "__rel
 
 class Rewriter {
  public:
-  explicit Rewriter(const Function& function) : old_(function), to_(function.instructions.size()) {}
+  explicit Rewriter(const Function& function) : edit_(function), old_(function) {}
 
   // What stands for instruction i of the original.
   void rewrite() {
-    for (int i = 0; i < count(); ++i)
+    for (int i = 0; i < edit_.count(); ++i) {
+      if (edit_.is(i, Opcode::DELETE_FAST)) edit_.remove(i);
       if (loads(i, kTailCall)) mark_tail_call(i);
-    for (int i = 0; i < count(); ++i) {
-      to_[at(i)].push_back(old_.instructions[at(i)]);
-      if (old_.instructions[at(i)].opcode == Opcode::DELETE_FAST) to_[at(i)].clear();
     }
-    for (const auto& [marker, tuple] : tail_calls_) {
-      to_[at(marker)] = {like(marker, Opcode::PUSH_NULL, 0)};
-      const int arguments = old_.instructions[at(tuple)].arg - 2;
-      to_[at(tuple)] = {like(tuple, Opcode::PRECALL, arguments), like(tuple, Opcode::CALL, arguments)};
-    }
-    for (int i = 1; i + 3 < count(); ++i)
+    for (int i = 1; i + 3 < edit_.count(); ++i)
       if (loads(i, kReleaseArguments))
-        for (int part = i - 1; part <= i + 3; ++part) to_[at(part)].clear();
+        for (int part = i - 1; part <= i + 3; ++part) edit_.remove(part);
+  }
+
+  void keep_stack_values() {
+    for (int i = 1; i < edit_.count(); ++i) {
+      const bool empties = edit_.is(i, Opcode::DELETE_FAST) && edit_.is(i - 1, Opcode::LOAD_FAST);
+      if (empties && edit_.arg(i) == edit_.arg(i - 1) && !edit_.is_target(i)) edit_.remove(i);
+    }
+  }
+
+  // A variable that may be unbound is passed as a marker, and emptied again: `if x is marker: del x`.
+  void leave_markers_out() {
+    for (int i = 0; i + 4 < edit_.count(); ++i) {
+      const bool empties = edit_.is(i, Opcode::LOAD_FAST) && edit_.is(i + 1, Opcode::LOAD_CONST) &&
+                           edit_.is(i + 2, Opcode::IS_OP) &&
+                           edit_.is(i + 3, Opcode::POP_JUMP_FORWARD_IF_FALSE) &&
+                           edit_.is(i + 4, Opcode::DELETE_FAST);
+      if (!empties || edit_.at(i + 3).target != i + 5 || edit_.arg(i) != edit_.arg(i + 4)) continue;
+      if (edit_.arg(i) >= old_.code.parameter_count() || !is_marker(edit_.arg(i + 1))) continue;
+      for (int part = i; part < i + 5; ++part) edit_.remove(part);
+    }
   }
 
   // What shows once the emptying of variables is gone.
   void simplify() {
-    for (int i = 0; i < count(); ++i) to_[at(i)].push_back(old_.instructions[at(i)]);
-    for (int i = 0; i + 1 < count(); ++i)
-      if (is_idle_pair(i)) to_[at(i)].clear(), to_[at(i + 1)].clear();
-    for (int i = 0; i + 5 < count(); ++i)
+    for (int i = 0; i + 1 < edit_.count(); ++i)
+      if (is_idle_pair(i)) edit_.remove(i), edit_.remove(i + 1);
+    for (int i = 0; i + 5 < edit_.count(); ++i)
       if (calls_exit(i)) call_exit_plainly(i);
-    for (int i = 1; i < count(); ++i)
-      if (is(i, Opcode::CALL) && arg(i) > kMostPushedArguments && is(i - 1, Opcode::PRECALL))
+    for (int i = 1; i < edit_.count(); ++i)
+      if (edit_.is(i, Opcode::CALL) && edit_.arg(i) > kMostPushedArguments &&
+          edit_.is(i - 1, Opcode::PRECALL))
         call_with_list(i);
   }
 
-  Function result(std::vector<int>& origin) const {
-    Function out = old_;
-    out.instructions.clear();
-    std::vector<int> position;
-    for (int i = 0; i < count(); ++i) {
-      position.push_back(static_cast<int>(out.instructions.size()));
-      for (const Instruction& instruction : to_[at(i)]) {
-        out.instructions.push_back(instruction);
-        origin.push_back(i);
-      }
-    }
-    position.push_back(static_cast<int>(out.instructions.size()));
-    for (Instruction& instruction : out.instructions)
-      if (instruction.target >= 0) instruction.target = position[at(instruction.target)];
-    for (ExceptionRegion& region : out.exception_regions) {
-      region.begin = position[at(region.begin)];
-      region.end = position[at(region.end)];
-      region.target = position[at(region.target)];
-    }
-    std::erase_if(out.exception_regions,
-                  [](const ExceptionRegion& region) { return region.begin == region.end; });
-    return out;
-  }
+  Function result(std::vector<int>& origin) const { return edit_.result(origin); }
 
  private:
-  static size_t at(int index) { return static_cast<size_t>(index); }
-  int count() const { return static_cast<int>(old_.instructions.size()); }
+  // A constant that is no literal: see AddedConstant.
+  bool is_marker(int constant) const {
+    return static_cast<size_t>(constant) < old_.code.constant_reprs.size() &&
+           old_.code.constant_reprs[static_cast<size_t>(constant)].starts_with("_K[");
+  }
 
   bool loads(int i, std::string_view name) const {
-    const Instruction& instruction = old_.instructions[at(i)];
-    return instruction.opcode == Opcode::LOAD_DEREF && at(instruction.arg) < old_.code.local_names.size() &&
-           old_.code.local_names[at(instruction.arg)] == name;
-  }
-
-  Instruction like(int i, Opcode opcode, int arg) const {
-    Instruction made = old_.instructions[at(i)];
-    made.opcode = opcode;
-    made.arg = arg;
-    return made;
-  }
-
-  bool is(int i, Opcode opcode) const { return old_.instructions[at(i)].opcode == opcode; }
-  int arg(int i) const { return old_.instructions[at(i)].arg; }
-  bool is_target(int i) const {
-    return std::ranges::any_of(old_.instructions,
-                               [i](const Instruction& each) { return each.target == i; }) ||
-           std::ranges::any_of(old_.exception_regions,
-                               [i](const ExceptionRegion& each) { return each.target == i; });
+    return edit_.is(i, Opcode::LOAD_DEREF) &&
+           static_cast<size_t>(edit_.arg(i)) < old_.code.local_names.size() &&
+           old_.code.local_names[static_cast<size_t>(edit_.arg(i))] == name;
   }
 
   // x = x, or a variable that holds a value from one instruction to the next only.
   bool is_idle_pair(int i) const {
-    if (arg(i) != arg(i + 1) || is_target(i + 1)) return false;
-    if (is(i, Opcode::LOAD_FAST) && is(i + 1, Opcode::STORE_FAST)) return true;
-    if (!is(i, Opcode::STORE_FAST) || !is(i + 1, Opcode::LOAD_FAST) || arg(i) < old_.code.parameter_count())
-      return false;
+    if (edit_.arg(i) != edit_.arg(i + 1) || edit_.is_target(i + 1)) return false;
+    if (edit_.is(i, Opcode::LOAD_FAST) && edit_.is(i + 1, Opcode::STORE_FAST)) return true;
+    if (!edit_.is(i, Opcode::STORE_FAST) || !edit_.is(i + 1, Opcode::LOAD_FAST)) return false;
+    if (edit_.arg(i) < old_.code.parameter_count() || stores_an_item(i) || edit_.is_target(i)) return false;
     const auto uses = std::ranges::count_if(old_.instructions, [&](const Instruction& each) {
-      return each.arg == arg(i) && (each.opcode == Opcode::LOAD_FAST || each.opcode == Opcode::STORE_FAST);
+      return each.arg == edit_.arg(i) &&
+             (each.opcode == Opcode::LOAD_FAST || each.opcode == Opcode::STORE_FAST);
     });
     return uses == 2;
   }
 
+  // A target of an unpacked sequence: only an assignment takes its value.
+  bool stores_an_item(int i) const {
+    int targets = 0;
+    while (edit_.is(i, Opcode::STORE_FAST) || edit_.is(i, Opcode::POP_TOP)) --i, ++targets;
+    return edit_.is(i, Opcode::UNPACK_SEQUENCE) && targets <= edit_.arg(i);
+  }
+
   // exit(None, None, None) at the end of a with statement, whose first argument stands where a method has its object.
   bool calls_exit(int i) const {
-    const bool loads = is(i, Opcode::LOAD_FAST) && is(i + 1, Opcode::LOAD_CONST) &&
-                       is(i + 2, Opcode::LOAD_CONST) && is(i + 3, Opcode::LOAD_CONST) &&
-                       (i == 0 || !is(i - 1, Opcode::PUSH_NULL));
-    return loads && is(i + 4, Opcode::PRECALL) && arg(i + 4) == 2 && is(i + 5, Opcode::CALL) &&
-           arg(i + 5) == 2;
+    const bool loads = edit_.is(i, Opcode::LOAD_FAST) && edit_.is(i + 1, Opcode::LOAD_CONST) &&
+                       edit_.is(i + 2, Opcode::LOAD_CONST) && edit_.is(i + 3, Opcode::LOAD_CONST) &&
+                       !edit_.is(i - 1, Opcode::PUSH_NULL);
+    return loads && edit_.is(i + 4, Opcode::PRECALL) && edit_.arg(i + 4) == 2 &&
+           edit_.is(i + 5, Opcode::CALL) && edit_.arg(i + 5) == 2;
   }
 
   // Beyond kMostPushedArguments the compiler of Python collects arguments in a list.
   void call_with_list(int call) {
-    const int first = call - 1 - arg(call);
+    const int first = call - 1 - edit_.arg(call);
     if (first < 1) return;
     for (int i = first; i < call - 1; ++i) {
-      const bool pushes = is(i, Opcode::LOAD_FAST) || is(i, Opcode::LOAD_DEREF) ||
-                          is(i, Opcode::LOAD_CONST) || is(i, Opcode::LOAD_CLOSURE);
-      if (!pushes || to_[at(i)].size() != 1) return;
+      const bool pushes = edit_.is(i, Opcode::LOAD_FAST) || edit_.is(i, Opcode::LOAD_DEREF) ||
+                          edit_.is(i, Opcode::LOAD_CONST) || edit_.is(i, Opcode::LOAD_CLOSURE);
+      if (!pushes) return;
     }
-    to_[at(first - 1)].push_back(like(first - 1, Opcode::BUILD_LIST, 0));
-    for (int i = first; i < call - 1; ++i) to_[at(i)].push_back(like(i, Opcode::LIST_APPEND, 1));
-    to_[at(call - 1)] = {like(call - 1, Opcode::LIST_TO_TUPLE, 0)};
-    to_[at(call)] = {like(call, Opcode::CALL_FUNCTION_EX, 0)};
+    edit_.insert_behind(first - 1, edit_.like(first - 1, Opcode::BUILD_LIST));
+    for (int i = first; i < call - 1; ++i) edit_.insert_behind(i, edit_.like(i, Opcode::LIST_APPEND, 1));
+    edit_.replace(call - 1, {edit_.like(call - 1, Opcode::LIST_TO_TUPLE)});
+    edit_.replace(call, {edit_.like(call, Opcode::CALL_FUNCTION_EX)});
   }
 
   void call_exit_plainly(int i) {
-    to_[at(i)] = {like(i, Opcode::PUSH_NULL, 0), old_.instructions[at(i)]};
-    to_[at(i + 4)] = {like(i + 4, Opcode::PRECALL, 3)};
-    to_[at(i + 5)] = {like(i + 5, Opcode::CALL, 3)};
+    edit_.replace(i, {edit_.like(i, Opcode::PUSH_NULL), edit_.at(i)});
+    edit_.replace(i + 4, {edit_.like(i + 4, Opcode::PRECALL, 3)});
+    edit_.replace(i + 5, {edit_.like(i + 5, Opcode::CALL, 3)});
   }
 
   // Finds the BUILD_TUPLE that takes the marker. The code between them only pushes the callable and the arguments.
   void mark_tail_call(int marker) {
     int depth = 1;
-    for (int i = marker + 1; i < count(); ++i) {
-      const Instruction& instruction = old_.instructions[at(i)];
+    for (int i = marker + 1; i < edit_.count(); ++i) {
+      const Instruction& instruction = edit_.at(i);
       const StackUse use = stack_use(old_.code.version, instruction.opcode, instruction.arg);
       if (instruction.target >= 0) return;
       if (use.pops >= depth) {
-        if (instruction.opcode == Opcode::BUILD_TUPLE && use.pops == depth) tail_calls_[marker] = i;
+        if (instruction.opcode == Opcode::BUILD_TUPLE && use.pops == depth) call_there(marker, i);
         return;
       }
       depth += use.pushes - use.pops;
     }
   }
 
+  void call_there(int marker, int tuple) {
+    const int arguments = edit_.arg(tuple) - 2;
+    edit_.replace(marker, {edit_.like(marker, Opcode::PUSH_NULL)});
+    edit_.replace(
+        tuple, {edit_.like(tuple, Opcode::PRECALL, arguments), edit_.like(tuple, Opcode::CALL, arguments)});
+  }
+
+  InstructionEditor edit_;
   const Function& old_;
-  std::vector<std::vector<Instruction>> to_;
-  std::map<int, int> tail_calls_;  // marker -> tuple
 };
 
 bool is_free(const CodeView& view, size_t slot) { return (view.local_kinds[slot] & kLocalFree) != 0; }
@@ -217,18 +213,77 @@ void keep_first_constant_free(Function& function, std::vector<Constant>& constan
 
 }  // namespace
 
-Result<ReadableOutput> readable_output(const CodeTree& transformed, const std::string& name) {
-  SUTURE_TRY(function, decode_function(transformed.view));
-  Rewriter rewriter(function);
-  rewriter.rewrite();
-  std::vector<int> first_origin;
-  const Function without = rewriter.result(first_origin);
-  Rewriter simplifier(without);
-  simplifier.simplify();
+namespace {
+
+// One rewriting after the other; `origin` leads back to the first.
+class Steps {
+ public:
+  explicit Steps(Function function) : function_(std::move(function)), origin_(function_.instructions.size()) {
+    std::iota(origin_.begin(), origin_.end(), 0);
+  }
+
+  template <typename Step>
+  void then(Step step) {
+    std::vector<int> origin;
+    Function next = step(function_, origin);
+    for (int& each : origin) each = origin_[static_cast<size_t>(each)];
+    function_ = std::move(next);
+    origin_ = std::move(origin);
+  }
+  void then(void (Rewriter::*step)()) {
+    then([step](const Function& function, std::vector<int>& origin) {
+      Rewriter rewriter(function);
+      (rewriter.*step)();
+      return rewriter.result(origin);
+    });
+  }
+
+  Function& function() { return function_; }
+  std::vector<int>& origin() { return origin_; }
+
+ private:
+  Function function_;
+  std::vector<int> origin_;
+};
+
+}  // namespace
+
+namespace {
+
+// A continuation has all constants of the function it was cut from; code that only the rest loads is not its own.
+std::vector<Constant> with_loaded_code(const CodeTree& code) {
+  std::vector<Constant> constants = code.constants;
+  const std::vector<CodeTreePtr> loaded = loaded_code(code);
+  for (Constant& constant : constants)
+    if (constant.is(Constant::Kind::kCode) && std::ranges::find(loaded, constant.code) == loaded.end())
+      constant = Constant::none();
+  return constants;
+}
+
+}  // namespace
+
+Result<ReadableOutput> readable_output(const CodeTree& code, OutputKind kind, const std::string& name) {
+  SUTURE_TRY(function, decode_function(code.view));
+  Steps steps(std::move(function));
   ReadableOutput out;
-  Function readable = simplifier.result(out.origin);
-  for (int& origin : out.origin) origin = first_origin[static_cast<size_t>(origin)];
-  out.code.constants = transformed.constants;
+  out.code.constants = with_loaded_code(code);
+  if (kind == OutputKind::kTransformed) {
+    steps.then(&Rewriter::rewrite);
+    steps.then(&Rewriter::simplify);
+    steps.then(&Rewriter::simplify);  // where something was left out in between
+    steps.then(loops_over_variables);
+    steps.then(blocks_left_open);
+  } else {
+    steps.then(&Rewriter::keep_stack_values);
+    steps.then(&Rewriter::leave_markers_out);
+    steps.then(blocks_entered_elsewhere);
+  }
+  steps.then(cells_as_variables);
+  steps.then([&](const Function& each, std::vector<int>& origin) {
+    return folded_displays(each, out.code.constants, origin);
+  });
+  Function readable = std::move(steps.function());
+  out.origin = std::move(steps.origin());
   order_free_variables(readable);
   keep_first_constant_free(readable, out.code.constants);
   SUTURE_TRY(assembled, assemble(readable));
@@ -237,6 +292,7 @@ Result<ReadableOutput> readable_output(const CodeTree& transformed, const std::s
   out.code.view.line_table = std::move(assembled.line_table);
   out.code.view.exception_table = std::move(assembled.exception_table);
   out.code.view.stack_size = assembled.stack_size;
+  out.qualname = code.view.qualname;
   out.code.view.name = out.code.view.qualname = name;
   return out;
 }

@@ -180,9 +180,12 @@ class LoopEmitter {
 
   void push_marker() { writer_.push_object(PyRef::borrow(unbound_marker()), "__unbound"); }
 
-  // All pushes come before all stores: a store may overwrite the argument that a push reads.
+  // All pushes come before all stores: a store may overwrite the argument that a push reads. Nothing reads the iterator.
   Status initialise() {
-    if (loop_.is_for) SUTURE_TRY_VOID(writer_.push(end_.stack.back()));
+    if (loop_.is_for) {
+      SUTURE_TRY_VOID(writer_.push(end_.stack.back()));
+      writer_.store(iterator_);
+    }
     for (int local : iteration_.locals_out) {
       const auto found = before_.find(local);
       if (found != before_.end())
@@ -197,7 +200,6 @@ class LoopEmitter {
     for (auto local = new_cells_.rbegin(); local != new_cells_.rend(); ++local) make_cell(*local);
     for (auto local = iteration_.locals_out.rbegin(); local != iteration_.locals_out.rend(); ++local)
       writer_.store(*local);
-    if (loop_.is_for) writer_.store(iterator_);
     return ok_status();
   }
 

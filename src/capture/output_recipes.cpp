@@ -1,6 +1,7 @@
 // Building recipes: see OutputWriter. A recipe that occurs twice is built once, because it is ONE object.
 #include <fmt/format.h>
 
+#include "capture/known_modules.h"
 #include "capture/output_writer.h"
 #include "cpython/objects.h"
 
@@ -96,11 +97,18 @@ Status OutputWriter::build_sequence(const Recipe& r, Opcode opcode, int count) {
   return ok_status();
 }
 
+// An iterator that is an argument is made by iter(): no source of Python puts GET_ITER there.
+Status OutputWriter::push_argument(RecipeId id) {
+  const bool iterator = id >= 0 && recipe(id).kind == Kind::kIterator && uses(id) == 1 && !held_.contains(id);
+  if (!iterator) return push(id);
+  return build_call(PyRef::borrow(module_object("builtins", "iter")), "__iter", {recipe(id).children.at(0)});
+}
+
 Status OutputWriter::build_call(const PyRef& callable, const std::string& name,
                                 const std::vector<RecipeId>& arguments) {
   code_.push_null();
   push_object(callable, name);
-  for (RecipeId argument : arguments) SUTURE_TRY_VOID(push(argument));
+  for (RecipeId argument : arguments) SUTURE_TRY_VOID(push_argument(argument));
   code_.call(static_cast<int>(arguments.size()));
   return ok_status();
 }
@@ -160,7 +168,7 @@ Status OutputWriter::build(RecipeId id) {
     case Kind::kSource: return push_source(r.source);
     case Kind::kConstant:
       if (!r.object) return Error::internal("output", "constant recipe without an object");
-      push_object(r.object, "__object");
+      push_program_object(r.object);
       return ok_status();
     case Kind::kSymInt: return push_symbolic(r);
     case Kind::kTuple: return build_sequence(r, Opcode::BUILD_TUPLE, count);
@@ -184,7 +192,7 @@ Status OutputWriter::build(RecipeId id) {
       return ok_status();
     case Kind::kCall: {
       code_.push_null();
-      for (RecipeId child : r.children) SUTURE_TRY_VOID(push(child));
+      for (RecipeId child : r.children) SUTURE_TRY_VOID(push_argument(child));
       if (r.object && PyTuple_GET_SIZE(r.object.get()) > 0)
         code_.emit(Opcode::KW_NAMES, add_constant(r.object));
       code_.call(count - 1);

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "capture/numpy_calls.h"
 #include "capture/output_writer.h"
+#include "cpython/discard_error.h"
+#include "cpython/jit_callable.h"
 #include "cpython/objects.h"
 
 namespace suture {
@@ -25,7 +28,28 @@ std::string parameter_name(const std::string& source) {
   return name;
 }
 
+// Of objects whose __name__ is read without running code of the program.
+bool has_plain_name(PyView object) {
+  return PyCFunction_Check(object) || PyFunction_Check(object) || PyModule_CheckExact(object) ||
+         PyType_CheckExact(object) || is_numpy_callable(object) || is_jit_callable(object);
+}
+
+// print -> "__print", scipy.linalg -> "__linalg", an object without a name -> "__object"
+std::string variable_name(PyView object) {
+  PyRef known = has_plain_name(object) ? PyRef::steal(PyObject_GetAttrString(object, "__name__")) : PyRef();
+  std::string name = known ? exact_text(known.get()).value_or("") : "";
+  discard_error();
+  name = name.substr(name.rfind('.') + 1);
+  const bool letters = std::ranges::all_of(
+      name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+  return letters && !name.empty() ? "__" + name : "__object";
+}
+
 }  // namespace
+
+void OutputWriter::push_program_object(const PyRef& object) {
+  push_object(object, variable_name(object.get()));
+}
 
 // An int that came in as an object goes out as that object.
 SourceId OutputWriter::source_of(const Recipe& recipe) const {
@@ -67,7 +91,7 @@ Status OutputWriter::push_source(SourceId id) {
   if (source.kind == SourceKind::kFunction) {
     push_object(PyRef::borrow(function_), "__original");
   } else if (source.kind == SourceKind::kObject) {
-    push_object(source.key, "__object");
+    push_program_object(source.key);
   } else {
     Recipe value;
     value.kind = Recipe::Kind::kSource;

@@ -48,7 +48,8 @@ class OutputWriter {
 
   // Objects.
   void push_object(const PyRef& object,
-                   const std::string& name);  // a constant, or a captured object called `name`
+                   const std::string& name);      // a constant, or a captured object called `name`
+  void push_program_object(const PyRef& object);  // captured under a name like its own
   void push_int(int64_t number);
   void push_none();
 
@@ -101,6 +102,7 @@ class OutputWriter {
   Status build(RecipeId id);
   Status build_function(const Recipe& recipe);
   Status build_sequence(const Recipe& recipe, Opcode opcode, int count);
+  Status push_argument(RecipeId id);
   Status build_call(const PyRef& callable, const std::string& name, const std::vector<RecipeId>& arguments);
   Status push_symbolic(const Recipe& recipe);
   void push_entry_value(Recipe recipe, const std::string& text);

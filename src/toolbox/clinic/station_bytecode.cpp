@@ -43,7 +43,8 @@ double add_continuation(Finding& finding, const Explanation& run, const FrameMod
 void add_text(Finding& finding, const BytecodeModel& code, const RunFacts& facts) {
   const CodeTreePtr tree = read_frame_code(code.code, code.python);
   const TransformedText text =
-      tree ? transformed_text(*tree, code.name, facts.compile_source) : TransformedText();
+      tree ? readable_text(*tree, OutputKind::kTransformed, code.name, facts.compile_source)
+           : TransformedText();
   if (text.source.empty()) return;
   finding.evidence.push_back(fmt::format("what runs, as Python ({}):", text.verdict));
   for (size_t begin = 0; begin < text.source.size();) {

@@ -270,7 +270,9 @@ bool Decompiler::blame_syntax(const std::string& complaint) {
 void Decompiler::verify(const CodeTree& first, const CodeTree& second, const Rendering& rendering) {
   const Unit& unit = units_[static_cast<size_t>(unit_of_.at(&first))];
   if (unit.code == &first && unit.attempt == kListAttempt) return verify_nested(first, second, rendering);
-  VerifyOptions options{.synthetic_locals_may_show = true, .placeholders = placeholders_};
+  VerifyOptions options{.first_qualname = &first == &root_ ? options_.qualname : "",
+                        .synthetic_locals_may_show = true,
+                        .placeholders = placeholders_};
   options.synthetic_locals.assign(rendering.synthetic_locals.begin(), rendering.synthetic_locals.end());
   Verification verification = verify_bytecode(first, second, options);
   std::vector<std::pair<const CodeTree*, const CodeTree*>> listed;

@@ -47,6 +47,7 @@ struct DecompileOptions {
   CompileSource compile;     // null: nothing can be verified,
   std::string unverifiable;  // for this reason
   FunctionFacts function;
+  std::string qualname;                // see VerifyOptions::first_qualname
   Tier first_tier = Tier::kIdiomatic;  // of every function; for tests and for looking at lower tiers
 };
 

@@ -7,7 +7,6 @@
 #include "base/base64.h"
 #include "base/escaped_text.h"
 #include "bytecode/marshal_reader.h"
-#include "bytecode/readable_output.h"
 
 namespace suture::toolbox {
 namespace {
@@ -29,9 +28,9 @@ CodeTreePtr read_frame_code(const std::string& base64, const std::string& python
   return code.ok() ? *code : nullptr;
 }
 
-TransformedText text_of(const CodeTree& code, const CompileSource& compile) {
-  const Decompilation done =
-      decompile(code, {.compile = compile, .unverifiable = "nothing here can compile it"});
+TransformedText text_of(const CodeTree& code, const CompileSource& compile, const std::string& qualname) {
+  const Decompilation done = decompile(
+      code, {.compile = compile, .unverifiable = "nothing here can compile it", .qualname = qualname});
   TransformedText text{done.source, escaped_line(done.verdict), {}};
   for (const CodeReport& each : done.codes)
     if (!each.note.empty() && each.tier != Tier::kIdiomatic)
@@ -40,10 +39,10 @@ TransformedText text_of(const CodeTree& code, const CompileSource& compile) {
   return text;
 }
 
-TransformedText transformed_text(const CodeTree& code, const std::string& name,
-                                 const CompileSource& compile) {
-  const auto readable = readable_output(code, name);
-  return readable.ok() ? text_of(readable->code, compile) : TransformedText{};
+TransformedText readable_text(const CodeTree& code, OutputKind kind, const std::string& name,
+                              const CompileSource& compile) {
+  const auto readable = readable_output(code, kind, name);
+  return readable.ok() ? text_of(readable->code, compile, readable->qualname) : TransformedText{};
 }
 
 }  // namespace suture::toolbox

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bytecode/code_tree.h"
+#include "bytecode/readable_output.h"
 #include "toolbox/decompile/decompile.h"
 
 namespace suture::toolbox {
@@ -15,8 +16,9 @@ struct TransformedText {
   std::string source, verdict;  // both empty when the code cannot be read
   std::vector<std::string> notes;
 };
-// As the function `name`, with tail calls as calls (bytecode/readable_output.h). `compile` may be null.
-TransformedText transformed_text(const CodeTree& code, const std::string& name, const CompileSource& compile);
-TransformedText text_of(const CodeTree& code, const CompileSource& compile);
+// As the function `name`. `compile` may be null.
+TransformedText readable_text(const CodeTree& code, OutputKind kind, const std::string& name,
+                              const CompileSource& compile);
+TransformedText text_of(const CodeTree& code, const CompileSource& compile, const std::string& qualname = "");
 
 }  // namespace suture::toolbox

@@ -6,7 +6,6 @@
 
 #include "bytecode/instruction.h"
 #include "bytecode/line_table.h"
-#include "bytecode/readable_output.h"
 #include "toolbox/verify/graph_walk.h"
 #include "toolbox/verify/instruction_graph.h"
 
@@ -103,9 +102,9 @@ Result<LineMap> map_code(const CodeTree& executing, const Printed& readable, con
 }  // namespace
 
 Result<LineMap> map_lines(const CodeTree& executing, const CodeTree& printed,
-                          const std::string& transformed_name) {
-  if (transformed_name.empty()) return map_as_printed(executing, printed, 0);
-  SUTURE_TRY(readable, readable_output(executing, transformed_name));
+                          std::optional<OutputKind> kind) {
+  if (!kind) return map_as_printed(executing, printed, 0);
+  SUTURE_TRY(readable, readable_output(executing, *kind, printed.view.name));
   return map_code(executing, {&readable.code, readable.origin}, printed, 0);
 }
 

@@ -10,12 +10,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "bytecode/code_tree.h"
+#include "bytecode/readable_output.h"
 
 namespace suture::toolbox {
 
@@ -31,10 +33,9 @@ struct NestedLineMap {
   LineMap map;
 };
 
-// `executing`: what runs. `printed`: the text's code object. `transformed_name`: `executing` is the transformed code of a
-// frame and was printed as readable_output under this name; "": printed as it is.
+// `executing`: what runs. `printed`: the text's code object. `kind`: `executing` was printed as readable_output; none: as
+// it is.
 // Error kUnsupported: one of them is no bytecode that can be decoded.
-Result<LineMap> map_lines(const CodeTree& executing, const CodeTree& printed,
-                          const std::string& transformed_name);
+Result<LineMap> map_lines(const CodeTree& executing, const CodeTree& printed, std::optional<OutputKind> kind);
 
 }  // namespace suture::toolbox

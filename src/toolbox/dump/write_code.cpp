@@ -75,11 +75,12 @@ std::string write_original_code(const CompileDump& dump) {
   const EventRecord* event = dump.last(EventId::kFrameCode);
   const CodeTreePtr code = event ? code_in(*event, "original") : nullptr;
   if (!code) return "";
-  CodeTree named = *code;
   // Resume functions have the name of the user's function, for tracebacks.
-  if (const std::string name = event->str("function"); !name.empty() && name != named.view.name)
-    named.view.name = named.view.qualname = name;
-  return with_title("Captured in " + dump.title(), text_of(named, compiler_of(dump)));
+  const std::string name = event->str("function");
+  const bool own_name = name.empty() || name == code->view.name;
+  return with_title("Captured in " + dump.title(),
+                    own_name ? text_of(*code, compiler_of(dump))
+                             : readable_text(*code, OutputKind::kContinuation, name, compiler_of(dump)));
 }
 
 std::string write_transformed_code(const CompileDump& dump) {
@@ -87,7 +88,7 @@ std::string write_transformed_code(const CompileDump& dump) {
   const CodeTreePtr code = event ? code_in(*event, "transformed") : nullptr;
   if (!code) return "";
   return with_title("What runs instead, " + dump.title(),
-                    transformed_text(*code, event->str("name"), compiler_of(dump)));
+                    readable_text(*code, OutputKind::kTransformed, event->str("name"), compiler_of(dump)));
 }
 
 }  // namespace suture::toolbox

@@ -48,7 +48,10 @@ std::string with_places(const InstructionGraph& first, const InstructionGraph& s
 class Verifier {
  public:
   Verifier(const CodeTree& first, const CodeTree& second, const VerifyOptions& options)
-      : options_(options), roots_{first.view.qualname, second.view.qualname}, work_{{&first, &second}} {}
+      : options_(options),
+        roots_{options.first_qualname.empty() ? first.view.qualname : options.first_qualname,
+               second.view.qualname},
+        work_{{&first, &second}} {}
 
   Verification run();
 
@@ -108,7 +111,9 @@ CodeVerdict Verifier::compare(const CodeTree& first, const CodeTree& second, Nes
     verdict.difference = "two locals have the same name";
     return verdict;
   }
-  verdict.difference = header_difference(first, second, roots_);
+  const QualifiedRoots own{first.view.qualname, second.view.qualname};
+  const bool is_root = &first == work_.front().first;
+  verdict.difference = header_difference(first, second, is_root ? own : roots_);
   if (verdict.difference.empty()) compare_instructions(verdict, nested);
   return verdict;
 }

@@ -18,6 +18,8 @@ struct VerifyOptions {
   // stack: flags, the state of a dispatch loop, spilled temporaries. Code objects of the second tree that have
   // locals of these names are compared by path equivalence. The first tree must not use the names.
   std::vector<std::string> synthetic_locals;
+  // Where the first was renamed: the qualified name that those of the code objects in it begin with. "": its own.
+  std::string first_qualname;
   // Whether they may be where the program could see them (`locals()`, the namespace of a module or class); the verdict then
   // says by what.
   bool synthetic_locals_may_show = false;

@@ -18,19 +18,21 @@ struct Step {
 };
 
 CodeTree transformed(const std::vector<Step>& steps, std::vector<std::string> locals,
-                     std::vector<uint8_t> kinds, std::vector<Constant> constants = {}) {
+                     std::vector<uint8_t> kinds, std::vector<Constant> constants = {},
+                     const std::vector<std::pair<int, int>>& jumps = {}) {
   Function function;
   function.code.name = function.code.qualname = "f";
   function.code.flags = 3;
   function.code.arg_count = 1;
   function.code.local_names = std::move(locals);
   function.code.local_kinds = std::move(kinds);
-  function.code.constant_reprs.resize(constants.size());
+  for (const Constant& constant : constants) function.code.constant_reprs.push_back(repr(constant));
   for (const Step& step : steps) {
     Instruction instruction{step.opcode, step.arg};
     instruction.line = instruction.end_line = 1;
     function.instructions.push_back(instruction);
   }
+  for (const auto& [from, to] : jumps) function.instructions[static_cast<size_t>(from)].target = to;
   auto assembled = assemble(function);
   EXPECT_TRUE(assembled.ok());
   CodeTree tree{function.code, std::move(constants)};
@@ -60,7 +62,7 @@ TEST(ReadableOutput, a_tail_call_is_a_call_and_emptied_variables_are_left_out) {
                    {Opcode::DELETE_FAST, 0},
                    {Opcode::RETURN_VALUE}},
                   {"x", "__tail_call", "__resume_at_8_2"}, {kLocalPlain, kLocalFree, kLocalFree});
-  const auto readable = readable_output(code, "__transformed_code_0_for_f");
+  const auto readable = readable_output(code, OutputKind::kTransformed, "__transformed_code_0_for_f");
   ASSERT_TRUE(readable.ok());
   EXPECT_EQ(readable->code.view.name, "__transformed_code_0_for_f");
   EXPECT_THAT(readable->code.view.local_names, ::testing::ElementsAre("x", "__resume_at_8_2"));
@@ -74,7 +76,7 @@ TEST(ReadableOutput, a_tail_call_is_a_call_and_emptied_variables_are_left_out) {
 TEST(ReadableOutput, a_string_that_comes_first_is_no_docstring) {
   const CodeTree code = transformed({{Opcode::RESUME, 0}, {Opcode::LOAD_CONST, 0}, {Opcode::RETURN_VALUE}},
                                     {"x"}, {kLocalPlain}, {Constant::str("text")});
-  const auto readable = readable_output(code, "g");
+  const auto readable = readable_output(code, OutputKind::kTransformed, "g");
   ASSERT_TRUE(readable.ok());
   EXPECT_EQ(readable->code.docstring(), nullptr);
   ASSERT_EQ(readable->code.constants.size(), 2u);
@@ -91,15 +93,102 @@ TEST(ReadableOutput, variables_that_hold_a_value_for_one_step_disappear) {
                                      {Opcode::LOAD_FAST, 1},
                                      {Opcode::RETURN_VALUE}},
                                     {"x", "iterator"}, {kLocalPlain, kLocalPlain});
-  const auto readable = readable_output(code, "g");
+  const auto readable = readable_output(code, OutputKind::kTransformed, "g");
   ASSERT_TRUE(readable.ok());
   EXPECT_THAT(listing(readable->code), ::testing::ElementsAre("RESUME 0", "LOAD_FAST 0 (x)", "RETURN_VALUE"));
+}
+
+TEST(ReadableOutput, a_variable_that_takes_an_item_of_a_sequence_stays) {
+  const CodeTree code = transformed({{Opcode::RESUME, 0},
+                                     {Opcode::LOAD_FAST, 0},
+                                     {Opcode::UNPACK_SEQUENCE, 1},
+                                     {Opcode::STORE_FAST, 1},
+                                     {Opcode::LOAD_FAST, 1},
+                                     {Opcode::RETURN_VALUE}},
+                                    {"x", "graph_out_0"}, {kLocalPlain, kLocalPlain});
+  const auto readable = readable_output(code, OutputKind::kTransformed, "g");
+  ASSERT_TRUE(readable.ok());
+  EXPECT_EQ(listing(readable->code).size(), 6u);
+}
+
+TEST(ReadableOutput, displays_of_constants_are_folded_as_the_compiler_folds_them) {
+  const CodeTree code =
+      transformed({{Opcode::RESUME, 0},
+                   {Opcode::LOAD_CONST, 1},
+                   {Opcode::LOAD_CONST, 2},
+                   {Opcode::BUILD_TUPLE, 2},
+                   {Opcode::LOAD_CONST, 1},
+                   {Opcode::LOAD_CONST, 2},
+                   {Opcode::BUILD_LIST, 3},
+                   {Opcode::RETURN_VALUE}},
+                  {"x"}, {kLocalPlain}, {Constant::none(), Constant::number(1), Constant::number(2)});
+  const auto readable = readable_output(code, OutputKind::kTransformed, "g");
+  ASSERT_TRUE(readable.ok());
+  EXPECT_THAT(listing(readable->code),
+              ::testing::ElementsAre("RESUME 0", "BUILD_LIST 0", "LOAD_CONST 4 (((1, 2), 1, 2))",
+                                     "LIST_EXTEND 1", "RETURN_VALUE"));
+}
+
+TEST(ReadableOutput, an_iterator_in_a_variable_is_looped_over) {
+  const CodeTree code = transformed({{Opcode::RESUME, 0},
+                                     {Opcode::LOAD_FAST, 0},
+                                     {Opcode::GET_ITER},
+                                     {Opcode::STORE_FAST, 1},
+                                     {Opcode::LOAD_CONST, 0},
+                                     {Opcode::STORE_FAST, 0},
+                                     {Opcode::LOAD_FAST, 1},
+                                     {Opcode::FOR_ITER, 0},
+                                     {Opcode::STORE_FAST, 2},
+                                     {Opcode::JUMP_BACKWARD, 0},
+                                     {Opcode::LOAD_FAST, 1},
+                                     {Opcode::RETURN_VALUE}},
+                                    {"x", "iterator", "item"}, {kLocalPlain, kLocalPlain, kLocalPlain},
+                                    {Constant::none()}, {{7, 10}, {9, 7}});
+  const auto readable = readable_output(code, OutputKind::kTransformed, "g");
+  ASSERT_TRUE(readable.ok());
+  const auto lines = listing(readable->code);
+  EXPECT_THAT(std::vector(lines.begin(), lines.begin() + 10),
+              ::testing::ElementsAre("RESUME 0", "LOAD_GLOBAL 1 (NULL + iter)", "LOAD_FAST 0 (x)",
+                                     "PRECALL 1", "CALL 1", "STORE_FAST 1 (iterator)", "LOAD_CONST 0 (None)",
+                                     "STORE_FAST 0 (x)", "LOAD_FAST 1 (iterator)", "GET_ITER"));
+}
+
+TEST(ReadableOutput, a_stack_value_of_a_continuation_is_a_parameter_and_other_deletions_stay) {
+  const CodeTree code = transformed({{Opcode::RESUME, 0},
+                                     {Opcode::LOAD_FAST, 0},
+                                     {Opcode::DELETE_FAST, 0},
+                                     {Opcode::LOAD_FAST, 1},
+                                     {Opcode::POP_TOP},
+                                     {Opcode::DELETE_FAST, 1},
+                                     {Opcode::RETURN_VALUE}},
+                                    {"stack_0", "y"}, {kLocalPlain, kLocalPlain});
+  const auto readable = readable_output(code, OutputKind::kContinuation, "__resume_at_8_2");
+  ASSERT_TRUE(readable.ok());
+  EXPECT_EQ(readable->qualname, "f");
+  EXPECT_THAT(listing(readable->code),
+              ::testing::ElementsAre("RESUME 0", "LOAD_FAST 0 (stack_0)", "LOAD_FAST 1 (y)", "POP_TOP",
+                                     "DELETE_FAST 1 (y)", "RETURN_VALUE"));
+}
+
+TEST(ReadableOutput, a_cell_that_no_inner_function_takes_is_a_variable) {
+  const CodeTree code = transformed({{Opcode::RESUME, 0},
+                                     {Opcode::LOAD_DEREF, 0},
+                                     {Opcode::STORE_DEREF, 0},
+                                     {Opcode::LOAD_FAST, 0},
+                                     {Opcode::RETURN_VALUE}},
+                                    {"n"}, {kLocalPlain | kLocalCell});
+  const auto readable = readable_output(code, OutputKind::kContinuation, "__resume_at_8_2");
+  ASSERT_TRUE(readable.ok());
+  EXPECT_EQ(readable->code.view.local_kinds[0], kLocalPlain);
+  EXPECT_THAT(listing(readable->code),
+              ::testing::ElementsAre("RESUME 0", "LOAD_FAST 0 (n)", "STORE_FAST 0 (n)", "LOAD_FAST 0 (n)",
+                                     "RETURN_VALUE"));
 }
 
 TEST(ReadableOutput, code_that_cannot_be_decoded_is_an_error) {
   CodeTree code;
   code.view.code = {255, 255, 255};
-  EXPECT_FALSE(readable_output(code, "g").ok());
+  EXPECT_FALSE(readable_output(code, OutputKind::kTransformed, "g").ok());
 }
 
 }  // namespace
