@@ -65,6 +65,12 @@ VALUES = {
 PATTERNS = {
     "two names": "match x:\n    case (0 as a) as b:\n        f(a)\n    case [y as v, (c as d, *_) as e]:\n        g(v, e)\n    case (1 | 2) as a:\n        h()",
     "captures with guards": "match x:\n    case a if not b:\n        f(a)\n    case c if d(c):\n        g()\n    case y:\n        h(y)",
+    "last case behind a guard": "match x:\n    case a if not a:\n        f()\n    case 0 if x:\n        g()\nmatch x:\n    case 0 if not (x := 1):\n        f()\n    case 1:\n        g()",
+}
+# Syntax of Python 3.12.
+TYPE_PARAMETERS = {
+    "comprehensions over a parameter": "def f():\n    type A[T: [lambda: T for T in (T, [1])[1]]] = [lambda: T for T in T.__name__]\n    def g[T: None](x: T = None): return x\n    def h[T: [lambda: T for T in (T, [1])[1]]](): return [lambda: T for T in T.__name__]\n",
+    "classes in classes": "class A[T]:\n    class B:\n        def f[U](x: T): return U\n        type V[Y] = Y\n",
 }
 # Modules as a whole.
 MODULES = {
@@ -107,3 +113,9 @@ def test_asynchronous_statement(statement: str, version: tuple[int, int]) -> Non
 @pytest.mark.parametrize("module", MODULES)
 def test_module(module: str, version: tuple[int, int]) -> None:
     assert_comes_back(version, MODULES[module])
+
+
+@pytest.mark.parametrize("version", VERSIONS[1:])
+@pytest.mark.parametrize("module", TYPE_PARAMETERS)
+def test_type_parameters(module: str, version: tuple[int, int]) -> None:
+    assert_comes_back(version, TYPE_PARAMETERS[module])

@@ -74,6 +74,7 @@ bool hides(const Scope* scope, const std::string& name) {
 }
 
 void declare(Builder& builder, const Scope& scope, const Evaluated& code, Statements& body) {
+  if (scope.kind == CodeKind::kLambda) return;  // no place for it, and no need
   std::set<std::string> globals = code.globals;
   if (scope.kind == CodeKind::kFunction)
     for (const std::string& name : code.loaded_globals)
@@ -305,7 +306,8 @@ Result<Statement*> make_class(Builder& builder, const Scope& around, const Class
 }
 
 Result<Expression*> make_lambda(Builder& builder, const Scope& around, const FunctionParts& parts) {
-  const Scope scope = nested_scope(around, *parts.code);
+  Scope scope = nested_scope(around, *parts.code);
+  scope.kind = CodeKind::kLambda;  // what is evaluated late (a bound of a type parameter) has another name
   SUTURE_TRY(body, body_statements(builder, scope));
   Expression* value = returned_expression(builder, body);
   if (!value)

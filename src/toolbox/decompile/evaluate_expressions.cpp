@@ -27,7 +27,7 @@ bool Evaluator::execute_load(const LiftedInstruction& it) {
       return true;
     }
     case Op::LoadClosure: push(ValueKind::kCell, name_expr(local_name(it.arg))); return true;
-    case Op::LoadFastAndClear: push(ValueKind::kSaved); return true;
+    case Op::LoadFastAndClear: push(ValueKind::kSaved)->name = local_name(it.arg); return true;
     case Op::LoadName: push_expr(name_expr(name(it.arg))); return true;
     case Op::LoadLocals: push(ValueKind::kNothing); return true;
     case Op::LoadFromDictOrDeref:

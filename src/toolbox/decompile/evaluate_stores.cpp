@@ -23,11 +23,12 @@ bool Evaluator::execute_store(const LiftedInstruction& it) {
         store(name_expr(local_name(it.arg)));
       return true;
     case Op::StoreDeref: {
-      const auto& kinds = scope_.view().local_kinds;
-      if (it.arg >= 0 && it.arg < static_cast<int>(kinds.size()) &&
-          (kinds[static_cast<size_t>(it.arg)] & kLocalFree))
-        result_.nonlocals.insert(local_name(it.arg));
-      store(name_expr(local_name(it.arg)));
+      const std::string stored = local_name(it.arg);
+      const bool own = std::any_of(stack_.begin(), stack_.end(), [&](const Value* value) {
+        return value->kind == ValueKind::kSaved && value->name == stored;  // an inlined comprehension's
+      });
+      if (!own) note_store(it.op, it.arg);
+      store(name_expr(stored));
       return true;
     }
     case Op::StoreGlobal:
@@ -264,14 +265,10 @@ void Evaluator::drop(Value* value) {
 bool Evaluator::execute_delete(const LiftedInstruction& it) {
   Expression* target = nullptr;
   switch (it.op) {
-    case Op::DeleteDeref: {
-      const auto& kinds = scope_.view().local_kinds;
-      if (it.arg >= 0 && it.arg < static_cast<int>(kinds.size()) &&
-          (kinds[static_cast<size_t>(it.arg)] & kLocalFree))
-        result_.nonlocals.insert(local_name(it.arg));
+    case Op::DeleteDeref:
+      note_store(it.op, it.arg);
       target = name_expr(local_name(it.arg));
       break;
-    }
     case Op::DeleteFast: target = name_expr(local_name(it.arg)); break;
     case Op::DeleteGlobal: result_.globals.insert(name(it.arg)); [[fallthrough]];
     case Op::DeleteName: target = name_expr(name(it.arg)); break;

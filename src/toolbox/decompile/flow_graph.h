@@ -58,7 +58,7 @@ struct Value {
   int conversion = -1;          // 3.13: CONVERT_VALUE waits for FORMAT
   int place = -1;               // kIterator, kItem: node; kExit, kEntered, kException, kPrevious: region
   int order = 0;                // in which it was made
-  std::string name;             // kPrevious: the clause's name; kModule, kModuleItem
+  std::string name;             // kPrevious: the clause's name; kModule, kModuleItem, kSaved
   syntax::Expressions targets;  // stored to while a copy stays on the stack: `a = b = value`, or (a := value)
   std::shared_ptr<Unpacking> unpacking;
   int part = 0;

@@ -217,14 +217,13 @@ class CaseFinder {
       const int store = code_.skip_empty(it.next);
       if (store < 0 || !is_store(code_.at(store).op)) continue;
       const int jump = jump_of_guard(store);
-      if (jump < 0) continue;
+      if (jump < 0 || !tests_something_else(store, jump)) continue;
       // The guard fails where the subject is still needed.
       for (const auto& [fails, succeeds] : {std::pair(code_.at(jump).target, code_.at(jump).next),
                                             std::pair(code_.at(jump).next, code_.at(jump).target)}) {
         const int next = fails < 0 ? -1 : code_.skip_empty(fails);
         if (next < 0 || succeeds < 0) continue;
-        if (!starts_.contains(next) && !find_last_capture(store, jump, next, code_.skip_empty(succeeds)))
-          continue;
+        if (!starts_.contains(next) && !find_last_case(next, code_.skip_empty(succeeds))) continue;
         if (std::optional<Found> found = parse(at, true)) apply(*found);
         break;
       }
@@ -237,17 +236,19 @@ class CaseFinder {
     return at >= 0 && code_.at(at).op == Op::JumpIf ? at : -1;
   }
 
-  // A last case that matches everything, behind a guard that fails: where it succeeds, the subject is dropped.
-  bool find_last_capture(int store, int jump, int next, int succeeds) {
-    // `(name := x)` and `(name := x) < y and z` look alike, but for what is tested.
+  // `(name := x)` and `(name := x) < y and z` look alike, but for what is tested.
+  bool tests_something_else(int store, int jump) const {
     int before = store;
     for (int at = store; at != jump; at = code_.skip_empty(code_.at(at).next)) before = at;
-    if (before == store || code_.at(before).op == Op::Copy) return false;
+    return before != store && code_.at(before).op != Op::Copy;
+  }
+
+  // The last case, behind a guard that fails: where that one succeeds, the subject is dropped.
+  bool find_last_case(int next, int succeeds) {
     if (succeeds < 0 || code_.at(succeeds).op != Op::PopTop) return false;
     std::optional<Found> last = parse(next, false);
-    if (!last || last->failure >= 0) return false;
-    apply(*last);
-    return true;
+    if (last) apply(*last);
+    return last.has_value();
   }
 
   static constexpr int kLongestGuard = 200;
