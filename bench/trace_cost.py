@@ -1,4 +1,5 @@
-"""What it costs to watch: logs and traces, as shares of the compile they accompany, and nothing when they are off.
+"""What it costs to watch: logs and traces, as shares of the compile they accompany, and nothing when they are off. What a fault
+of inject_fault costs where it does not act; without one a compile asks less.
 
 Instructions, where valgrind is installed: what watching adds is counted where the kernels come from the disk cache (the events
 are the same), the share is that of a compile in which the C++ compiler runs. Times: one process compiles the same functions
@@ -22,6 +23,7 @@ BUDGETS = {  # mode -> what is on, per cent of the compile
     "logs": ("SUTURE_LOGS=graph_breaks,recompiles", 2.0),
     "trace": ("SUTURE_TRACE", 10.0),
 }
+FAULT = "kind=wrong_value,when=nodes>=100000"  # acts nowhere
 OFF = 0.5  # per cent that calls and compiles may cost more after somebody has watched than before: the noise of the counts
 
 PROGRAM = """
@@ -80,6 +82,7 @@ print(json.dumps(times))
 
 COUNTS = (
     PROGRAM
+    + f"\nFAULT = {FAULT!r}\n"
     + """
 from bench.instructions import section
 
@@ -103,6 +106,9 @@ for again in ("", " again"):
         watched(mode, compile_all)  # what is imported and opened only once is not counted
         watched(mode, counted("compile " + mode + again, compile_all))
         watched(mode, counted("calls " + mode + again, calls))
+    with suture.config.patch(inject_fault=FAULT):
+        compile_all()
+        counted("compile fault" + again, compile_all)()
     _core.profile(True)
     compile_all()
     calls()
@@ -142,6 +148,11 @@ def _by_instructions() -> None:
         added = found[f"compile {mode} again"] - off
         print(f"  {text:36s} adds {added / 1e6:6.2f} million: {added / cold * 100:5.2f} %")
         bars.at_most(f"{text}, share of the instructions of a compile", added / cold * 100, budget, " %")
+    added = found["compile fault again"] - found["compile off again"]
+    print(f"  {'a fault that acts nowhere':36s} adds {added / 1e6:6.2f} million: {added / cold * 100:5.2f} %")
+    bars.at_most(
+        "inject_fault where it does not act, share of the instructions of a compile", added / cold * 100, OFF, " %"
+    )
     for what in ("compile", "calls"):
         change = (found[f"{what} off again"] / found[f"{what} off"] - 1) * 100
         print(f"{what} off: {found[f'{what} off']} instructions before anybody watched, {change:+.3f} % after it")

@@ -214,10 +214,12 @@ def from_module_name(name: str) -> CodeSource:
 
 
 def _from_text(target: str) -> CodeSource:
-    if os.path.exists(target) or target.endswith((".py", ".pyc")) or os.sep in target:
-        return from_file(target)
-    name, _, qualname = target.rpartition(":") if ":" in target else (target, "", "")
-    source = from_file(name) if os.path.exists(name) else from_module_name(name)
+    if os.path.exists(target) or ":" not in target:
+        name, qualname = target, ""
+    else:
+        name, _, qualname = target.rpartition(":")
+    is_file = os.path.exists(name) or name.endswith((".py", ".pyc")) or os.sep in name
+    source = from_file(name) if is_file else from_module_name(name)
     source.select = qualname
     return source
 

@@ -9,7 +9,6 @@ table KINDS says. Faults of outputs act when the graph returns, if one of the ta
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 import json
 import math
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suture import _core
 from suture._fault_spec import PREFIX, Condition, Fault, parse
 
 if TYPE_CHECKING:
@@ -145,24 +143,19 @@ def _may_change(kind: str, value: Any, inputs: tuple[Any, ...]) -> bool:
 # --- where it happens -----------------------------------------------------------------------------------------------------
 
 
-@functools.cache
-def _kinds() -> dict[str, str]:
-    return {op["name"]: op["kind"] for op in _core.op_table()}
-
-
 class _Flow:
     """Which values of a graph depend on which; a store reaches everything that reads the same memory later."""
 
     def __init__(self, rows: list[Row]) -> None:
-        self._rows, self._kinds = rows, _kinds()
+        self._rows = rows
         self._root: dict[str, str] = {}
         self._stored = {row["name"]: row["operands"][0] for row in rows if row["op"] == "store"}
         for row in rows:
-            shares = row["op"] == "store" or self._kinds[row["op"]] == "View"
+            shares = row["op"] == "store" or row["kind"] == "View"
             self._root[row["name"]] = self._root[row["operands"][0]] if shares else row["name"]
 
     def computes(self, row: Row) -> bool:
-        return self._kinds[row["op"]] != "Input"
+        return bool(row["kind"] != "Input")
 
     def root(self, name: str) -> str:
         return self._root[name]

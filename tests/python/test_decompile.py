@@ -189,11 +189,32 @@ def odd_code(change: bytes, at: int = 0) -> types.CodeType:
     return code.replace(co_code=code.co_code[:at] + change + code.co_code[at + len(change) :])
 
 
-@pytest.mark.parametrize("change", [b"\xff\xff", b"\x71\xff\x71\xff", b"\x00\x00" * 20, b"\x65\x07", b"\x53\x00"])
-@pytest.mark.parametrize("at", [0, 2, 20, 60])
-def test_odd_code_objects_get_a_verdict(change: bytes, at: int) -> None:
+# Bytes put into the code of `swap`, where, and what is wrong with it then.
+CACHES, LOAD_NAME, RETURN, POP_JUMPS = b"\x00\x00" * 20, b"\x65\x07", b"\x53\x00", b"\x71\xff\x71\xff"
+ODD_CODE = [
+    (b"\xff\xff", 0, "byte 0 is an inline cache"),
+    (b"\xff\xff", 2, "reaches below the stack"),
+    (b"\xff\xff", 20, "two stack depths at instruction 7"),
+    (POP_JUMPS, 0, "instruction 0 of swap reaches below the stack"),
+    (POP_JUMPS, 60, "instruction 19 of swap reaches below the stack"),
+    (CACHES, 2, "two stack depths"),
+    (CACHES, 60, "byte 60 is an inline cache"),
+    (LOAD_NAME, 0, "LOAD_NAME at byte 0 of swap uses name 7 of 3"),
+    (LOAD_NAME, 60, "LOAD_NAME at byte 60 of swap uses name 7 of 3"),
+    (RETURN, 0, "instruction 0 of swap reaches below the stack"),
+    (RETURN, 20, "a value that no expression gives"),
+    (RETURN, 60, "they differ: RETURN_VALUE at byte 60"),
+]
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the bytes are opcodes of 3.11")
+@pytest.mark.parametrize(("change", "at", "reason"), ODD_CODE)
+def test_odd_code_objects_are_listed_with_what_is_wrong(change: bytes, at: int, reason: str) -> None:
     result = suture.decompile(odd_code(change, at))
-    assert result.verdict in (SAME, "verified: path-equivalent") or result.tier == 4
+    root = next(code for code in result.codes if code.qualname == "swap")
+    assert (root.tier, root.verdict) == (4, "unverified: not decompiled")
+    assert reason in root.note
+    assert result.verdict == root.verdict
 
 
 def test_names_that_are_no_identifiers_never_reach_the_text() -> None:

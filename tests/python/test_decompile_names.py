@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -112,3 +113,14 @@ def test_names_that_the_compiler_makes_stay() -> None:
 
     assert suture.decompile(f).renamed == {}
     assert suture.decompile(f).verdict == VERIFIED[1]
+
+
+def test_a_part_of_a_file_in_another_directory(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text("def outer():\n    def inner(x):\n        return x\n    return inner\n")
+    result = suture.decompile(f"{file}:outer.<locals>.inner")
+    assert (result.source, result.verdict) == ("def inner(x):\n    return x\n", VERIFIED[1])
+    with pytest.raises(ValueError, match=r"no code named 'outer.inner'"):
+        suture.decompile(f"{file}:outer.inner")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        suture.decompile(f"{tmp_path}/nowhere.py:f")

@@ -30,6 +30,7 @@ from typing import Any
 
 from suture._minify.case import Case, Input
 from suture._minify.defaults import RUN_SECONDS
+from suture._minify.first_failing import first_failing
 from suture._minify.signature import Outcome, Signature, Verdict
 from suture._minify.variants import CaseSubject, Probe, ProgramSubject, SlowSubject, Subject, Texts, Variant, diff
 
@@ -361,11 +362,7 @@ class _Search:
         return fails
 
     def _first_failing(self, base: Variant, option: str, count: int) -> int:
-        low, high = 0, count  # low passes, high fails
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._verdict_at(base, option, middle) else (middle, high)
-        return high
+        return first_failing(count, lambda number: self._verdict_at(base, option, number))
 
     def _check(self, base: Variant, option: str, number: int, count: int) -> None:
         """Whether every smaller number passes and every larger one fails; of many a sample."""
@@ -397,13 +394,9 @@ class _Search:
             self.found.runs += 1
             return signature.judge(CaseSubject(part, subject.seconds).run(variant)) is Verdict.SAME
 
-        low, high = 0, len(ops)
-        if not ops or not fails(high):
+        if not ops or not fails(len(ops)):
             return
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fails(middle) else (middle, high)
-        node = ops[high - 1]
+        node = ops[first_failing(len(ops), fails) - 1]
         self._culprit_op = node["name"]
         self.found.op = f"{node['name']} = {node['op']} ({node['target']})"
         self.found.place = f"{node['file']}:{node['line']}"

@@ -23,7 +23,7 @@ from suture._minify import launcher, lowered, repro_file
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, certify, in_words
 from suture._minify.defaults import BUDGET, RUN_SECONDS
-from suture._minify.signature import Signature, Verdict
+from suture._minify.signature import INTERESTING, INVALID, Signature, Verdict
 
 if TYPE_CHECKING:
     from suture._minify.minimise import Result
@@ -107,7 +107,7 @@ def run(repro: ReproFile, settings: Settings, say: Say) -> int:
         while not is_wanted(outcome, expected) and oracle.runs < attempts:
             outcome = oracle.outcomes([repro.case])[0]
     times = f" (run {oracle.runs} of at most {attempts})" if attempts > 1 else ""
-    if outcome.kind == "invalid":
+    if outcome.kind == INVALID:
         return cannot_run(outcome.message, say)
     if not outcome.failed:
         right = "" if repro.case.check == "compile" else ", and its results are right"
@@ -294,7 +294,7 @@ def _smallest(repro: ReproFile, result: Result) -> ReproFile:
         repro,
         case=result.case,
         names=launcher.input_names(result.case),
-        expected=repro.expected if result.signature.kind == "interesting" else result.signature.to_dict(),
+        expected=repro.expected if result.signature == INTERESTING else result.signature.to_dict(),
         origin=origin,
         generated=[],
     )

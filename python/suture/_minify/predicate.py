@@ -24,13 +24,17 @@ from suture._minify import repro_file
 from suture._minify.case import Case
 from suture._minify.launcher import input_names
 from suture._minify.oracle import Judgement, Limits, NotReproduced
-from suture._minify.signature import PASSED, Outcome, Signature, Verdict
+from suture._minify.signature import INTERESTING, PASSED, Outcome, Signature, Verdict
 
 if TYPE_CHECKING:
     from suture._minify.repro_file import ReproFile
 
-INTERESTING = Signature("interesting")
 _PLACE = "{}"
+
+
+def refused() -> NotReproduced:
+    """What is raised when the test does not accept what is to be reduced."""
+    return NotReproduced("the test refuses the file as it is: there is nothing to reduce", [Outcome(PASSED)])
 
 
 class Command:
@@ -158,7 +162,7 @@ class TestOracle:
         """NotReproduced when the case itself is not interesting."""
         meanwhile()
         if self.judge([self.case])[0].verdict is not Verdict.SAME:
-            raise NotReproduced("the test refuses the file as it is: there is nothing to reduce", [Outcome(PASSED)])
+            raise refused()
         return self.signature
 
     def submit(self, case: Case) -> int:

@@ -162,6 +162,10 @@ class Signature:
         return ", ".join(parts)
 
 
+# What a test accepts, when a test is the judge and not a failure.
+INTERESTING = Signature("interesting")
+
+
 def is_wanted(outcome: Outcome, wanted: Signature | None) -> bool:
     """The failure that is looked for; any, as long as none is known."""
     return wanted.judge(outcome) is Verdict.SAME if wanted else outcome.failed

@@ -30,9 +30,9 @@ from typing import Any
 
 from suture._minify.checkpoint import Checkpoint
 from suture._minify.defaults import BUDGET
-from suture._minify.oracle import NotReproduced
+from suture._minify.predicate import refused
 from suture._minify.progress import Progress
-from suture._minify.signature import PASSED, Outcome, Verdict
+from suture._minify.signature import Verdict
 from suture._toolbox import Reducer
 
 _MOST_TURNS = 8
@@ -129,7 +129,7 @@ class _Search:
 
     def run(self) -> None:
         if not self._asked(self.result.text):
-            raise NotReproduced("the test refuses the file as it is: there is nothing to reduce", [Outcome(PASSED)])
+            raise refused()
         plain = ast.unparse(ast.parse(self.result.text)) + "\n"
         if self._asked(plain):
             self.result.text = plain

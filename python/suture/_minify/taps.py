@@ -31,6 +31,7 @@ from suture import _core
 from suture._minify import child, run_case
 from suture._minify.accuracy import Difference, Fresh, distance, judge, type_difference
 from suture._minify.case import Case
+from suture._minify.first_failing import first_failing
 from suture._minify.reference import ANY_ZERO, Op, Program, program_of, widened
 from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
@@ -429,13 +430,10 @@ def _judge_prefixes(
         wrong[count] = judge(program_of(part, fresh()), fresh, results, inputs, fast)
         return bool(wrong[count])
 
-    low, high = 0, len(ops)  # the first `low` ops are right, the first `high` are wrong
-    if not fails(high):
+    if not fails(len(ops)):
         return
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fails(middle) else (middle, high)
-    op, difference = ops[high - 1], wrong[high][0]
+    first = first_failing(len(ops), fails)
+    op, difference = ops[first - 1], wrong[first][0]
     analysis.first = _row(
         op,
         kernels,
