@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 
 namespace suture::toolbox {
 namespace {
 
-// Handlers and what the compiler made them for.
-enum class HandlerKind : uint8_t { kDropped, kExcept, kExceptStar, kFinally, kWith };
+// What statement a handler is of; nullopt: the compiler has added it on its own.
+using HandlerKind = std::optional<RegionKind>;
 
 class RegionFinder {
  public:
@@ -39,15 +40,15 @@ class RegionFinder {
     for (int steps = 0; steps <= code_.size(); ++steps) {
       const LiftedInstruction& it = code_.at(at);
       if (it.handler < 0) return -1;
-      const auto [known, fresh] = kinds_.try_emplace(it.handler, HandlerKind::kDropped);
+      const auto [known, fresh] = kinds_.try_emplace(it.handler, std::nullopt);
       if (fresh) known->second = classify(it.handler);
-      if (known->second != HandlerKind::kDropped) return region_for(it, known->second);
+      if (known->second) return region_for(it, *known->second);
       at = it.handler;
     }
     return Error::unsupported("decompile", "an exception handler handles itself");
   }
 
-  Result<int> region_for(const LiftedInstruction& covered, HandlerKind kind) {
+  Result<int> region_for(const LiftedInstruction& covered, RegionKind kind) {
     const auto known = region_of_handler_.find(covered.handler);
     if (known != region_of_handler_.end()) return known->second;
     if (++nesting_ > kMaxNesting)
@@ -55,16 +56,13 @@ class RegionFinder {
     SUTURE_TRY(parent, innermost(covered.handler));
     --nesting_;
     const int index = static_cast<int>(result_.all.size());
-    Region region{.handler = covered.handler,
+    Region region{.kind = kind,
+                  .handler = covered.handler,
                   .depth = covered.handler_depth,
                   .lasti = covered.handler_lasti,
                   .parent = parent,
                   .level = parent < 0 ? 0 : result_.at(parent).level + 1};
-    region.kind = kind == HandlerKind::kWith         ? RegionKind::kWith
-                  : kind == HandlerKind::kFinally    ? RegionKind::kFinally
-                  : kind == HandlerKind::kExceptStar ? RegionKind::kExceptStar
-                                                     : RegionKind::kExcept;
-    if (kind == HandlerKind::kWith) {
+    if (kind == RegionKind::kWith) {
       SUTURE_TRY(suppressing, last_of_suppression(covered.handler));
       region.suppressing = suppressing;
     }
@@ -75,16 +73,16 @@ class RegionFinder {
 
   HandlerKind classify(int handler) const {
     const int first = code_.skip_empty(handler);
-    if (op(first) != Op::PushExcInfo) return HandlerKind::kDropped;
+    if (op(first) != Op::PushExcInfo) return std::nullopt;
     int second = after(first);
-    if (op(second) == Op::WithExceptStart) return HandlerKind::kWith;
-    if (op(second) == Op::PopTop) return HandlerKind::kExcept;
+    if (op(second) == Op::WithExceptStart) return RegionKind::kWith;
+    if (op(second) == Op::PopTop) return RegionKind::kExcept;
     return reaches_match(first);
   }
 
   // A handler with CHECK_EXC_MATCH on a path that leaves no handler is an `except`; otherwise it holds a `finally` body,
   // whose own handlers are only reached by exceptions.
-  HandlerKind reaches_match(int first) const {
+  RegionKind reaches_match(int first) const {
     std::vector<bool> seen(static_cast<size_t>(code_.size()), false);
     std::vector<int> work = {first};
     while (!work.empty()) {
@@ -93,13 +91,13 @@ class RegionFinder {
       if (at < 0 || seen[static_cast<size_t>(at)]) continue;
       seen[static_cast<size_t>(at)] = true;
       const LiftedInstruction& it = code_.at(at);
-      if (it.op == Op::CheckExcMatch) return HandlerKind::kExcept;
-      if (it.op == Op::CheckEgMatch) return HandlerKind::kExceptStar;
+      if (it.op == Op::CheckExcMatch) return RegionKind::kExcept;
+      if (it.op == Op::CheckEgMatch) return RegionKind::kExceptStar;
       if (it.op == Op::PopExcept) continue;
       work.push_back(it.next);
       work.push_back(it.target);
     }
-    return HandlerKind::kFinally;
+    return RegionKind::kFinally;
   }
 
   // WITH_EXCEPT_START [await] POP_JUMP_IF_TRUE s; RERAISE; s: POP_TOP; POP_EXCEPT; POP_TOP; POP_TOP
