@@ -63,7 +63,7 @@ def test_defaults_that_are_no_literals_are_named() -> None:
         return
 
     result = suture.decompile(f)
-    assert result.source.startswith("def f(a: 'object' = _K[0], *, b: 'object' = (1, _K[1])) -> 'None':")
+    assert result.source.startswith("def f(a: 'object' = _K[0], *, b: 'object' = (1, _K[0])) -> 'None':")
     assert result.constants == [marker, marker]
     assert result.notes == ["_K[0] is <builtins.object object>", "_K[1] is <builtins.object object>"]
 

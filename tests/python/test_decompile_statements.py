@@ -119,3 +119,17 @@ def test_functions_of_a_module(module: types.ModuleType) -> None:
     assert len(functions) >= 3
     for function in functions:
         assert suture.decompile(function).verdict == "verified: same bytecode", function
+
+
+def test_tests_have_as_few_nots_as_possible() -> None:
+    def f(a: Any, b: Any) -> Any:
+        if a is not None and b <= 0:
+            return 1
+        assert not a or a < 3
+        if a or not b:
+            return 2
+        return 3
+
+    source = suture.decompile(f).source
+    for line in ("if a is not None and b <= 0:", "assert not a or a < 3", "if a or not b:"):
+        assert f"    {line}\n" in source
