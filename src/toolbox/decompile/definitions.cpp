@@ -342,14 +342,13 @@ Result<Expression*> make_comprehension(Builder& builder, const Scope& around, co
   if (entry.end != End::kReturn || !entry.statements.empty() || !entry.test || !entry.test->expr)
     return wrong();
   Expression* made = entry.test->expr;
-  if (auto* list = as<ListComp>(made))
-    list->generators.front().iter = first_iterable;
-  else if (auto* set = as<SetComp>(made))
-    set->generators.front().iter = first_iterable;
-  else if (auto* dict = as<DictComp>(made))
-    dict->generators.front().iter = first_iterable;
-  else
-    return wrong();
+  // Code that no compiler made may return a comprehension of its own that has no loop.
+  std::vector<Comprehension>* generators = nullptr;
+  if (auto* list = as<ListComp>(made)) generators = &list->generators;
+  if (auto* set = as<SetComp>(made)) generators = &set->generators;
+  if (auto* dict = as<DictComp>(made)) generators = &dict->generators;
+  if (!generators || generators->empty()) return wrong();
+  generators->front().iter = first_iterable;
   return made;
 }
 
