@@ -145,7 +145,9 @@ class _Writer:
         source = "\n\n".join(self._parts)
         self._notes += [note for name, note in _BLOCK_NOTES.items() if re.search(rf"\b{name}\(", source)]
         head = "".join(line + "\n" for line in self._imports)
-        return CompiledText((head + "\n\n" if head else "") + source, self._texts, self._notes, self._placeholders.objects)
+        return CompiledText(
+            (head + "\n\n" if head else "") + source, self._texts, self._notes, self._placeholders.objects
+        )
 
     def _entry(self, entry: _core.CompiledEntry) -> None:
         # Transformed code calls its graph by one name; here every graph has its own.

@@ -148,7 +148,8 @@ def test_resume_functions_without_a_compile_are_shown_too():
     check(f, compiled, (np.arange(4.0),))
     source = suture.decompile(compiled).source
     assert re.search(
-        r"# .*__resume_at_\d+_3 \(.*\): nothing has been compiled for it\ndef __resume_at_\d+_3\(x\):\n    return x - 1\n", source
+        r"# .*__resume_at_\d+_3 \(.*\): nothing has been compiled for it\ndef __resume_at_\d+_3\(x\):\n    return x - 1\n",
+        source,
     )
     assert frames_compiled(compiled) == 2
 
