@@ -60,6 +60,10 @@ class Placeholders:
             return tuple(self.constant(item, depth + 1) for item in value)
         if kind is frozenset and not any(_is_odd(item) for item in value):
             return value
+        return self.kept(value)
+
+    def kept(self, value: Any) -> list[int]:
+        """What stands for the object."""
         for number, known in enumerate(self.objects):
             if known is value:
                 return [number]
@@ -123,13 +127,36 @@ def unwrapped(target: Any) -> Any:
     return target
 
 
+_LARGEST_LITERAL = 1000  # items of a default or annotation, in and below it
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether a text of moderate size gives `value` again. A frozenset has no literal."""
+    todo = [value]
+    seen = 0
+    while todo:
+        item = todo.pop()
+        seen += 1
+        if seen > _LARGEST_LITERAL:
+            return False
+        if type(item) is tuple:
+            todo += item
+        elif not (item is None or item is ... or type(item) in (bool, int, float, complex, str, bytes)):
+            return False
+    return True
+
+
+def _fact(value: Any, placeholders: Placeholders) -> Any:
+    return value if _is_literal(value) else placeholders.kept(value)
+
+
 def _annotation(value: Any, placeholders: Placeholders) -> tuple[str, Any]:
     """A dotted name and nothing, or no name and the value."""
     if isinstance(value, type) and type(value) is type and value is not type(None):
         name = value.__qualname__ if value.__module__ == "builtins" else f"{value.__module__}.{value.__qualname__}"
         if all(part.isidentifier() for part in name.split(".")):
             return name, None
-    return "", placeholders.constant(value)
+    return "", _fact(value, placeholders)
 
 
 def _function_facts(function: types.FunctionType, placeholders: Placeholders) -> bytes:
@@ -138,9 +165,9 @@ def _function_facts(function: types.FunctionType, placeholders: Placeholders) ->
     keywords = function.__kwdefaults__ or {}
     annotations = {name: _annotation(value, placeholders) for name, value in function.__annotations__.items()}
     constants = (
-        tuple(placeholders.constant(value) for value in function.__defaults__ or ()),
+        tuple(_fact(value, placeholders) for value in function.__defaults__ or ()),
         tuple(keywords),
-        tuple(placeholders.constant(value) for value in keywords.values()),
+        tuple(_fact(value, placeholders) for value in keywords.values()),
         tuple(annotations),
         tuple(name for name, _ in annotations.values()),
         tuple(value for _, value in annotations.values()),

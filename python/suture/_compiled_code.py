@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,27 +40,27 @@ class CodeText:
     kind: str = ""  # see _toolbox.map_lines
 
 
-def original_text(function: types.FunctionType, placeholders: Placeholders | None = None) -> CodeText:
-    """Of what was captured: the user's function, or a resume or iteration function under its own name.
+def original_text(function: types.FunctionType, placeholders: Placeholders | None = None, name: str = "") -> CodeText:
+    """Of what was captured: the user's function, or a resume or iteration function under its own name or `name`.
 
     placeholders: takes up constants that are no literals; `_K[i]` of the text is its object i.
     """
     code = function.__code__
     if code.co_name != function.__name__ and function.__name__.isidentifier():
         # The code of resume functions has the name of the user's function, for tracebacks.
-        return _output_text(code, "continuation", function.__name__, placeholders)
+        return _output_text(code, "continuation", name or function.__name__, placeholders)
     data = (placeholders or Placeholders()).marshalled(code)
     record = _toolbox.decompile_marshal(data, RUNNING, compile_here, "", None, "", 1)
     return CodeText(code.co_name, record["source"], record["verdict"], record["tier"], record["codes"], data)
 
 
 def transformed_text(
-    function: types.FunctionType, graph_name: str = GRAPH_NAME, placeholders: Placeholders | None = None
+    function: types.FunctionType, names: Mapping[str, str] | None = None, placeholders: Placeholders | None = None
 ) -> CodeText:
-    """graph_name: what the text calls the graph. placeholders: see original_text."""
+    """names: what the text calls the free variables, where it is another name. placeholders: see original_text."""
     name = function.__name__ if function.__name__.isidentifier() else _identifier(function.__name__)
     code = function.__code__
-    free = tuple(graph_name if variable == GRAPH_NAME else variable for variable in code.co_freevars)
+    free = tuple((names or {}).get(variable, variable) for variable in code.co_freevars)
     return _output_text(code.replace(co_freevars=free), "transformed", name, placeholders)
 
 
@@ -126,13 +126,14 @@ class _Writer:
         self._shown: set[int] = set()
         self._graphs = 0
         self._placeholders = Placeholders()
+        self._names: dict[int, str] = {}  # of continuations
 
     def write(self, entries: list[_core.CompiledEntry]) -> CompiledText:
         self._shown_by_entries = {id(entry["function"]) for entry in entries}
         for entry in entries:
             self._entry(entry)
         for entry in entries:
-            for continuation in _continuations(entry):
+            for _, continuation in _continuations(entry):
                 self._not_reached(continuation)
         for entry in entries:
             row = self._guards[entry["compile_id"]]
@@ -156,9 +157,13 @@ class _Writer:
         codes: list[CodeText] = []
         if entry["kind"] in ("resume", "iteration") and id(entry["function"]) not in self._shown:
             self._shown.add(id(entry["function"]))
-            codes.append(original_text(entry["function"], self._placeholders))
+            codes.append(self._original(entry["function"]))
         if entry["transformed"] is not None:
-            codes.append(transformed_text(entry["transformed"], graph_name, self._placeholders))
+            names = {GRAPH_NAME: graph_name} | {
+                variable: self._name_of(function) for variable, function in _continuations(entry)
+            }
+            codes.append(transformed_text(entry["transformed"], names, self._placeholders))
+            self._explain_objects(entry["transformed"])
         self._texts += codes
         title = f"# Compile {entry['compile_id']} of {_place(entry['function'])}: {_what_runs(entry, graph_name)}\n"
         texts = [text.source for text in codes]
@@ -168,11 +173,33 @@ class _Writer:
             texts.append(text)
         self._parts.append(title + "\n\n".join(texts))
 
+    def _name_of(self, function: types.FunctionType) -> str:
+        """Continuations of one place may be several functions: with other variables, or made of another entry."""
+        name = self._names.get(id(function))
+        if name is None:
+            taken, name, number = set(self._names.values()), function.__name__, 0
+            while name in taken:
+                number += 1
+                name = f"{function.__name__}_again_{number}"
+            self._names[id(function)] = name
+        return name
+
+    def _original(self, function: types.FunctionType) -> CodeText:
+        return original_text(function, self._placeholders, self._name_of(function))
+
+    def _explain_objects(self, transformed: types.FunctionType) -> None:
+        """Objects of the program without a name of their own."""
+        cells = transformed.__closure__ or ()
+        for variable, cell in zip(transformed.__code__.co_freevars, cells, strict=True):
+            if variable.startswith(("__object", "__unbound")):
+                what = type(cell.cell_contents)
+                self._notes.append(f"{variable} in {transformed.__name__}: a {what.__module__}.{what.__qualname__}")
+
     def _not_reached(self, function: types.FunctionType) -> None:
         if id(function) in self._shown_by_entries | self._shown:
             return
         self._shown.add(id(function))
-        text = original_text(function, self._placeholders)
+        text = self._original(function)
         self._texts.append(text)
         self._parts.append(f"# {_place(function)}: nothing has been compiled for it\n{text.source}")
 
@@ -185,8 +212,8 @@ def _what_runs(entry: _core.CompiledEntry, graph_name: str) -> str:
     return "this runs instead"
 
 
-def _continuations(entry: _core.CompiledEntry) -> Iterator[types.FunctionType]:
-    """The resume and iteration functions that the transformed code of this entry calls."""
+def _continuations(entry: _core.CompiledEntry) -> Iterator[tuple[str, types.FunctionType]]:
+    """The resume and iteration functions that the transformed code of this entry calls, with its variables for them."""
     transformed = entry["transformed"]
     if transformed is None:
         return
@@ -194,4 +221,4 @@ def _continuations(entry: _core.CompiledEntry) -> Iterator[types.FunctionType]:
         if variable.startswith(("__resume_at_", "__iteration_at_")):
             function = getattr(cell.cell_contents, "__wrapped__", None)
             if isinstance(function, types.FunctionType):
-                yield function
+                yield variable, function

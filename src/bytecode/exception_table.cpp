@@ -3,10 +3,12 @@
 namespace suture {
 namespace {
 
-bool read_varint(const std::vector<uint8_t>& table, size_t& next, int& value) {
+// Only the first byte of an entry has the mark by which CPython finds entries in long tables.
+bool read_varint(const std::vector<uint8_t>& table, size_t& next, int& value, bool first_of_entry = false) {
   value = 0;
   for (int digits = 0; next < table.size() && digits < 5; ++digits) {
     const uint8_t b = table[next++];
+    if (((b & 0x80) != 0) != (first_of_entry && digits == 0)) return false;
     value = (value << 6) | (b & 63);
     if (!(b & 64)) return true;
   }
@@ -31,9 +33,10 @@ Result<std::vector<ExceptionEntry>> parse_exception_table(const std::vector<uint
   for (size_t next = 0; next < table.size();) {
     ExceptionEntry entry;
     int length = 0, depth_and_lasti = 0;
-    if (!read_varint(table, next, entry.start) || !read_varint(table, next, length) ||
+    if (!read_varint(table, next, entry.start, true) || !read_varint(table, next, length) ||
         !read_varint(table, next, entry.target) || !read_varint(table, next, depth_and_lasti)) {
-      return Error::internal("decode", "exception table ends inside an entry");
+      return Error::internal("decode",
+                             "exception table ends inside an entry, or its entries are not marked as such");
     }
     entry.end = entry.start + length;
     entry.depth = depth_and_lasti >> 1;

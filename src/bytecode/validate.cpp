@@ -60,6 +60,30 @@ Status check_operand(const Function& function, const Instruction& instruction, c
   return ok_status();
 }
 
+// What the interpreter takes for granted about instructions that it specialises or skips.
+Status check_specialised(const Function& function, size_t index) {
+  const PythonVersion version = function.code.version;
+  const Instruction& instruction = function.instructions[index];
+  if (version < PythonVersion{3, 12}) return ok_status();
+  if (instruction.opcode == Opcode::FOR_ITER) {
+    const auto is = [&](int at, Opcode opcode) {
+      return in_range(at, function.instructions.size()) &&
+             function.instructions[static_cast<size_t>(at)].opcode == opcode;
+    };
+    const bool ends = is(instruction.target, Opcode::END_FOR) &&
+                      (version < PythonVersion{3, 13} || is(instruction.target + 1, Opcode::POP_TOP));
+    if (!ends) return broken(function, instruction, "does not lead to the end of a loop");
+  }
+  if (instruction.opcode == Opcode::COMPARE_OP) {
+    // Which outcomes (unordered 1, less 2, greater 4, equal 8) make each of < <= == != > >= true.
+    constexpr int kMasks[] = {2, 10, 8, 7, 4, 12};
+    const int number = comparison(version, instruction.arg).operator_index;
+    if (number > 5 || (instruction.arg & 15) != kMasks[number])
+      return broken(function, instruction, "has a mask that does not fit its operator");
+  }
+  return ok_status();
+}
+
 Status check_handlers(const CheckedFunction& checked) {
   const Function& function = checked.function;
   for (const ExceptionRegion& region : function.exception_regions) {
@@ -80,6 +104,7 @@ Result<CheckedFunction> decode_checked(const CodeTree& tree) {
   SUTURE_TRY(function, decode_function(tree.view));
   for (const Instruction& instruction : function.instructions)
     SUTURE_TRY_VOID(check_operand(function, instruction, tree));
+  for (size_t i = 0; i < function.instructions.size(); ++i) SUTURE_TRY_VOID(check_specialised(function, i));
   SUTURE_TRY(depths, stack_depths(function));
   const auto deepest = std::ranges::max_element(depths);
   if (deepest != depths.end() && *deepest > kDeepestStack)

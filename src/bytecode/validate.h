@@ -22,7 +22,8 @@ struct CheckedFunction {
 //   - every instruction that control reaches has one stack depth, and never less than it pops; depths agree
 //     with exception handlers, which find at least as many values as they restore;
 //   - the stack is at most kDeepestStack values high; COPY and SWAP count from 1;
-//   - control does not run off the end.
+//   - control does not run off the end;
+//   - from 3.12 on, FOR_ITER leads to END_FOR and the mask of COMPARE_OP fits its operator.
 // Error kUnsupported names the instruction and the law.
 Result<CheckedFunction> decode_checked(const CodeTree& tree);
 

@@ -45,6 +45,7 @@ std::string variable_name(PyView object) {
   std::string name = known ? exact_text(known.get()).value_or("") : "";
   discard_error();
   name = name.substr(name.rfind('.') + 1);
+  if (name.starts_with('<') && name.ends_with('>')) name = name.substr(1, name.size() - 2);  // <lambda>
   const bool letters = std::ranges::all_of(
       name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
   if (!letters || name.empty()) return "__object";

@@ -250,3 +250,20 @@ def test_a_variable_that_an_inner_function_shares():
     found = texts(compiled)
     assert "    n = n + 1\n    return scaled()\n" in one(found, "__resume_at")
     assert frames_compiled(compiled) == 2
+
+
+def test_two_functions_of_one_place_have_two_names():
+    def f(x):
+        y = x
+        y += 1
+        y[0] = 7
+        print(x[0], end="")
+        z = x[::-1]
+        z[:2] = 3
+        print(end="")
+        return y is x, x, y
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.arange(4.0),))
+    texts(compiled)  # asserts that no name occurs twice
+    assert frames_compiled(compiled) > 0

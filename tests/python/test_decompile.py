@@ -63,9 +63,9 @@ def test_defaults_that_are_no_literals_are_named() -> None:
         return
 
     result = suture.decompile(f)
-    assert result.source.startswith("def f(a: 'object' = _K[0], *, b: 'object' = (1, _K[0])) -> 'None':")
-    assert result.constants == [marker]
-    assert result.notes == ["_K[0] is <builtins.object object>"]
+    assert result.source.startswith("def f(a: 'object' = _K[0], *, b: 'object' = _K[1]) -> 'None':")
+    assert result.constants == [marker, (1, marker)]
+    assert result.notes == ["_K[0] is <builtins.object object>", "_K[1] is <builtins.tuple object>"]
 
 
 def test_closures_and_methods_are_checked_in_what_surrounds_them() -> None:
@@ -317,3 +317,43 @@ def test_a_compiler_that_dies_is_started_again() -> None:
     compiler.close()
     with pytest.raises(RuntimeError, match="does not compile"):
         OtherPython("/bin/false")("x = 1", 0)
+
+
+def test_what_the_interpreter_takes_for_granted_is_checked() -> None:
+    """Masks of comparisons, ends of loops and marks in tables of exceptions decide what runs, though `dis` does not show them."""
+
+    def many(x: int) -> int:
+        total = 0
+        for handler in (1, 2):
+            try:
+                total += [1, 2][x + handler]
+            except IndexError:
+                total -= 1
+        return total
+
+    table = many.__code__.co_exceptiontable
+    unmarked = many.__code__.replace(co_exceptiontable=bytes(byte | 128 for byte in table))
+    result = suture.decompile(unmarked)
+    assert result.tier == 4 and not result.verified
+    assert "not marked" in "".join(result.notes)
+
+
+def test_defaults_that_are_large_or_no_literals_are_objects() -> None:
+    deep: tuple[object, ...] = ()
+    wide: tuple[object, ...] = (1,)
+    for _ in range(5000):
+        deep = (deep,)
+    for _ in range(60):
+        wide = (wide, wide)
+
+    def f(a: object = deep, b: object = wide, c: object = frozenset([1]), d: object = (1, (2, 3))) -> None: ...
+
+    result = suture.decompile(f)
+    assert "= _K[0], b" in result.source and "= _K[2], d" in result.source and "= (1, (2, 3)))" in result.source
+    assert [type(value) for value in result.constants] == [tuple, tuple, frozenset]
+
+
+def test_a_name_of_the_program_is_not_taken_for_the_list_of_constants() -> None:
+    space: dict[str, object] = {}
+    exec("def f(a=object()): return a, _K[0]", space)
+    assert suture.decompile(space["f"]).verdict.startswith("unverified: `_K`")

@@ -56,6 +56,13 @@ void Writer::fail(std::string why) {
   if (failure_.empty()) failure_ = std::move(why);
 }
 
+// Bytecode can hand one value on again and again, so that the tree has expressions in common and its text is exponentially long.
+void Writer::count(const void* expression) {
+  constexpr size_t kRepetitions = 16, kAlwaysFine = 20'000;
+  seen_.insert(expression);
+  if (++printed_ > kRepetitions * seen_.size() + kAlwaysFine) fail("its text repeats values too often");
+}
+
 Result<std::string> Writer::run() {
   std::ranges::reverse(tasks_);
   while (!tasks_.empty() && failure_.empty()) {
@@ -73,6 +80,7 @@ void Writer::perform(const Task& task) {
   switch (task.kind) {
     case TaskKind::kText: out_ += task.text; break;
     case TaskKind::kExpression:
+      count(task.node);
       print_expression(*static_cast<const Expression*>(task.node), task.at_least);
       break;
     case TaskKind::kPattern: print_pattern(*static_cast<const Pattern*>(task.node), task.at_least); break;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "bytecode/code_view.h"
@@ -70,6 +71,7 @@ class Writer {
 
   void perform(const Task& task);
   void fail(std::string why);
+  void count(const void* expression);
 
   // syntax_printer_statements.cpp
   void block(const Task& task);
@@ -138,6 +140,8 @@ class Writer {
   std::string out_;
   std::vector<Task> tasks_;
   size_t mark_ = 0;  // where the parts of the node under way begin
+  size_t printed_ = 0;
+  std::unordered_set<const void*> seen_;  // expressions
   std::deque<std::string> owned_;
   std::string failure_;
 };
