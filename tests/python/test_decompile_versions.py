@@ -35,6 +35,9 @@ COMPREHENSIONS = {
     "one item": "x = [j for i in y for j in [f(i)]]\nx = {j: k for i in y if i for j, k in [(i, f(i))] if j}\nx = (j for i in y for j in [i])",
     "never": "x = (None for i in y if False)",
 }
+DISPLAYS = {
+    "constants from conditions": "x = [1 or 1, 2, 3]\nx = {1 or 1, 2, 4}\nx = (0 and 0, 0)\nf([1, 2], {1, 2})",
+}
 COMPARISONS = {
     "chains": "f(a < b < c < d < e)\nx = a == b == c is not d in e or f(a) < b\nreturn a < b() < c < d",
 }
@@ -83,7 +86,17 @@ MODULES = {
     "unreached class": "'doc'\nfrom __future__ import annotations\nif True:\n    class C: pass\nelse:\n    class C:\n        x = 1\nf(5)\n",
 }
 ASYNC_UNREACHED = {"generator": "try:\n    await f()\nexcept A:\n    await g()\nreturn\nyield"}
-BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS, **UNREACHED, **VALUES, **PATTERNS}
+BODIES = {
+    **EXCEPTION_GROUPS,
+    **COMPREHENSIONS,
+    **DISPLAYS,
+    **COMPARISONS,
+    **CLASSES,
+    **RETURNS,
+    **UNREACHED,
+    **VALUES,
+    **PATTERNS,
+}
 ASYNC_BODIES = {**ASYNC_EXCEPTION_GROUPS, **ASYNC_UNREACHED}
 
 
