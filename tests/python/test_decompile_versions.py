@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+import time
 
 import pytest
 
+import suture
 from suture import _toolbox
 from suture._recompile import RUNNING, compiler_for, other_python
 
@@ -132,3 +134,13 @@ def test_module(module: str, version: tuple[int, int]) -> None:
 @pytest.mark.parametrize("module", TYPE_PARAMETERS)
 def test_type_parameters(module: str, version: tuple[int, int]) -> None:
     assert_comes_back(version, TYPE_PARAMETERS[module])
+
+
+def test_the_time_for_except_star_clauses_grows_with_their_number() -> None:
+    clauses = "".join(f" except* A{i} as e{i}:\n  g(e{i})\n" for i in range(2_000))
+    code = compile(f"def f(g):\n try:\n  g()\n{clauses}", "<m>", "exec", 0, True)
+    begin = time.process_time()
+    result = suture.decompile(code, check=False)
+    assert time.process_time() - begin < 1
+    assert result.tier == 1
+    assert result.source.count("except*") == 2_000
