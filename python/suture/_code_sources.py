@@ -60,6 +60,9 @@ class Placeholders:
             return tuple(self.constant(item, depth + 1) for item in value)
         if kind is frozenset and not any(_is_odd(item) for item in value):
             return value
+        for number, known in enumerate(self.objects):
+            if known is value:
+                return [number]
         self.objects.append(value)
         return [len(self.objects) - 1]
 

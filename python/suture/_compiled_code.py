@@ -5,6 +5,7 @@ The texts of code objects come from the decompiler and carry its verdicts; graph
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,27 +40,32 @@ class CodeText:
     kind: str = ""  # see _toolbox.map_lines
 
 
-def original_text(function: types.FunctionType) -> CodeText:
-    """Of what was captured: the user's function, or a resume or iteration function under its own name."""
+def original_text(function: types.FunctionType, placeholders: Placeholders | None = None) -> CodeText:
+    """Of what was captured: the user's function, or a resume or iteration function under its own name.
+
+    placeholders: takes up constants that are no literals; `_K[i]` of the text is its object i.
+    """
     code = function.__code__
     if code.co_name != function.__name__ and function.__name__.isidentifier():
         # The code of resume functions has the name of the user's function, for tracebacks.
-        return _output_text(code, "continuation", function.__name__)
-    data = Placeholders().marshalled(code)
+        return _output_text(code, "continuation", function.__name__, placeholders)
+    data = (placeholders or Placeholders()).marshalled(code)
     record = _toolbox.decompile_marshal(data, RUNNING, compile_here, "", None, "", 1)
     return CodeText(code.co_name, record["source"], record["verdict"], record["tier"], record["codes"], data)
 
 
-def transformed_text(function: types.FunctionType, graph_name: str = GRAPH_NAME) -> CodeText:
-    """graph_name: what the text calls the graph."""
+def transformed_text(
+    function: types.FunctionType, graph_name: str = GRAPH_NAME, placeholders: Placeholders | None = None
+) -> CodeText:
+    """graph_name: what the text calls the graph. placeholders: see original_text."""
     name = function.__name__ if function.__name__.isidentifier() else _identifier(function.__name__)
     code = function.__code__
     free = tuple(graph_name if variable == GRAPH_NAME else variable for variable in code.co_freevars)
-    return _output_text(code.replace(co_freevars=free), "transformed", name)
+    return _output_text(code.replace(co_freevars=free), "transformed", name, placeholders)
 
 
-def _output_text(code: types.CodeType, kind: str, name: str) -> CodeText:
-    data = Placeholders().marshalled(code)
+def _output_text(code: types.CodeType, kind: str, name: str, placeholders: Placeholders | None) -> CodeText:
+    data = (placeholders or Placeholders()).marshalled(code)
     record = _toolbox.decompile_output(data, RUNNING, kind, name, compile_here)
     return CodeText(name, record["source"], record["verdict"], record["tier"], record["codes"], data, kind)
 
@@ -90,6 +96,7 @@ class CompiledText:
     source: str
     codes: list[CodeText]
     notes: list[str]
+    constants: list[Any]  # `_K` of the texts
 
 
 def _one_line(text: str) -> str:
@@ -118,6 +125,7 @@ class _Writer:
         self._notes: list[str] = []
         self._shown: set[int] = set()
         self._graphs = 0
+        self._placeholders = Placeholders()
 
     def write(self, entries: list[_core.CompiledEntry]) -> CompiledText:
         self._shown_by_entries = {id(entry["function"]) for entry in entries}
@@ -135,9 +143,11 @@ class _Writer:
                 "resume functions are called by who called the transformed function, and variables are emptied when they die"
             )
         source = "\n\n".join(self._parts)
-        self._notes += [note for name, note in _BLOCK_NOTES.items() if f"{name}(" in source]
+        self._notes += [note for name, note in _BLOCK_NOTES.items() if re.search(rf"\b{name}\(", source)]
         head = "".join(line + "\n" for line in self._imports)
-        return CompiledText((head + "\n\n" if head else "") + source, self._texts, self._notes)
+        return CompiledText(
+            (head + "\n\n" if head else "") + source, self._texts, self._notes, self._placeholders.objects
+        )
 
     def _entry(self, entry: _core.CompiledEntry) -> None:
         # Transformed code calls its graph by one name; here every graph has its own.
@@ -146,9 +156,9 @@ class _Writer:
         codes: list[CodeText] = []
         if entry["kind"] in ("resume", "iteration") and id(entry["function"]) not in self._shown:
             self._shown.add(id(entry["function"]))
-            codes.append(original_text(entry["function"]))
+            codes.append(original_text(entry["function"], self._placeholders))
         if entry["transformed"] is not None:
-            codes.append(transformed_text(entry["transformed"], graph_name))
+            codes.append(transformed_text(entry["transformed"], graph_name, self._placeholders))
         self._texts += codes
         title = f"# Compile {entry['compile_id']} of {_place(entry['function'])}: {_what_runs(entry, graph_name)}\n"
         texts = [text.source for text in codes]
@@ -162,9 +172,9 @@ class _Writer:
         if id(function) in self._shown_by_entries | self._shown:
             return
         self._shown.add(id(function))
-        text = original_text(function)
+        text = original_text(function, self._placeholders)
         self._texts.append(text)
-        self._parts.append(f"# {_place(function)}: no call has come here\n{text.source}")
+        self._parts.append(f"# {_place(function)}: nothing has been compiled for it\n{text.source}")
 
 
 def _what_runs(entry: _core.CompiledEntry, graph_name: str) -> str:

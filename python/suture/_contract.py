@@ -66,6 +66,9 @@ class BackendReport:
     def ok(self) -> bool:
         return not self.failures
 
+    def __bool__(self) -> bool:
+        return self.ok
+
     @property
     def broken_laws(self) -> list[str]:
         """In the order of LAWS."""
@@ -356,7 +359,8 @@ def check_backend(
     cases    only programs whose name contains this text
 
     Returns a report: `ok`, `broken_laws`, `failures`, `raise_if_failed()`; str() names each broken law with the smallest graph
-    that breaks it. ValueError for a law that does not exist. A backend that crashes or hangs takes the process along.
+    that breaks it, and it is true when none is broken. ValueError for a law that does not exist, or when no program has `cases`
+    in its name. A backend that crashes or hangs takes the process along.
     """
     from suture import _core
 
@@ -368,6 +372,8 @@ def check_backend(
                 f"no law is named '{law}'" + (f"; did you mean '{near}'?" if near else f"; known: {known}")
             )
     chosen = [case for case in all_cases() if cases in case.name]
+    if not chosen:
+        raise ValueError(f"no program's name contains {cases!r}")
     failures = [_failure_of(case, backend, ulp, left_out) for case in chosen]
     return BackendReport(_name_of(backend), len(chosen), [failure for failure in failures if failure])
 

@@ -107,6 +107,8 @@ class debug:
             text = show(subject)
         except ValueError:  # constants that cannot be written down
             return None
+        if text.tier > 1:  # its lines are not those of a program: the user's own are better
+            return None
         for file in self._candidates(compile_id, name):
             try:
                 source = file.read_text(encoding="utf-8")

@@ -104,6 +104,8 @@ def decompile(
     """
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(str, TIERS))}, not {tier!r}")
+    if isinstance(target, types.MethodType) and _core.is_compiled(target.__func__):
+        target = target.__func__
     if _core.is_compiled(target):
         story = _of_compiled(target)
         if story is not None:
@@ -167,8 +169,9 @@ def _of_compiled(target: Any) -> Decompiled | None:
         verdict=weakest.verdict if weakest else "verified: no code of Python runs",
         tier=max((text.tier for text in story.codes), default=1),
         version=RUNNING,
-        notes=story.notes,
+        notes=[*story.notes, *_notes_of(codes, story.constants)],
         codes=codes,
+        constants=story.constants,
     )
 
 
@@ -190,12 +193,16 @@ def _decompile(source: CodeSource, tier: int, check: bool, python: str | None) -
     )
 
 
-def _notes(codes: list[DecompiledCode], source: CodeSource, renamed: dict[str, str]) -> Iterator[str]:
+def _notes_of(codes: list[DecompiledCode], constants: list[Any]) -> Iterator[str]:
     for code in codes:
         if code.note and code.tier > 1:
             yield f"{code.qualname}: tier {code.tier}, {TIERS[code.tier]}: {code.note}"
-    for number, value in enumerate(source.objects):
+    for number, value in enumerate(constants):
         yield f"_K[{number}] is {_short(value)}"
+
+
+def _notes(codes: list[DecompiledCode], source: CodeSource, renamed: dict[str, str]) -> Iterator[str]:
+    yield from _notes_of(codes, source.objects)
     for old, new in renamed.items():
         yield f"{new} stands for the name {old!r}, which is no identifier"
 

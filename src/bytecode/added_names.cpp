@@ -4,10 +4,10 @@
 
 namespace suture {
 
-int AddedNames::global(const std::string& name) {
+int AddedNames::global(std::string_view name) {
   const auto found = std::ranges::find(view_.names, name);
   const auto index = static_cast<int>(found - view_.names.begin());
-  if (found == view_.names.end()) view_.names.push_back(name);
+  if (found == view_.names.end()) view_.names.emplace_back(name);
   return index << 1;
 }
 

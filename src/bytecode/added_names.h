@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "bytecode/instruction.h"
 
@@ -12,8 +13,8 @@ class AddedNames {
   explicit AddedNames(CodeView view) : view_(std::move(view)) {}
 
   // Arguments of LOAD_GLOBAL: the name alone, and with a NULL below it to be called.
-  int global(const std::string& name);
-  int global_to_call(const std::string& name) { return global(name) | 1; }
+  int global(std::string_view name);
+  int global_to_call(std::string_view name) { return global(name) | 1; }
   // A variable of this name or one like it.
   int new_local(const std::string& name);
 

@@ -7,6 +7,7 @@
 #include "bytecode/added_names.h"
 #include "bytecode/continuation.h"
 #include "bytecode/instruction_editor.h"
+#include "bytecode/output_names.h"
 
 namespace suture {
 namespace {
@@ -40,7 +41,7 @@ class Leaver {
     const bool ignored = edit_.is(i + 1, Opcode::POP_TOP);
     std::vector<Instruction> call = {
         edit_.like(i, Opcode::STORE_FAST, manager),
-        edit_.like(i, Opcode::LOAD_GLOBAL, names_.global_to_call(ignored ? "__enter" : "__enter_as")),
+        edit_.like(i, Opcode::LOAD_GLOBAL, names_.global_to_call(ignored ? kEnterName : kEnterAsName)),
         edit_.like(i, Opcode::LOAD_FAST, manager), edit_.like(i, Opcode::PRECALL, 1),
         edit_.like(i, Opcode::CALL, 1)};
     if (ignored)
@@ -68,14 +69,16 @@ class Leaver {
              edit_.is(i, Opcode::LOAD_CONST) || edit_.is(i, Opcode::PUSH_NULL) ||
              edit_.is(i, Opcode::KW_NAMES) || edit_.is(i, Opcode::PRECALL);
     };
-    while (pushes(begin - 1) && !edit_.is_target(begin)) --begin;
+    while (pushes(begin - 1) && !edit_.is_target(begin) && !edit_.old().region_at(begin - 1)) --begin;
     return begin;
   }
   int statement_end(int end) const {
     const auto stores = [&](int i) {
       return edit_.is(i, Opcode::POP_TOP) || edit_.is(i, Opcode::STORE_FAST);
     };
-    while (end != InstructionEditor::kEnd && stores(end) && !edit_.is_target(end)) ++end;
+    while (end != InstructionEditor::kEnd && stores(end) && !edit_.is_target(end) &&
+           !edit_.old().region_at(end))
+      ++end;
     return end;
   }
 
@@ -216,7 +219,7 @@ class Enterer {
   }
 
   void enter(int push, const ExceptionRegion& region) {
-    edit_.replace(push, {edit_.like(push, Opcode::LOAD_GLOBAL, names_.global_to_call("__entered")),
+    edit_.replace(push, {edit_.like(push, Opcode::LOAD_GLOBAL, names_.global_to_call(kEnteredName)),
                          edit_.at(push), edit_.like(push, Opcode::PRECALL, 1),
                          edit_.like(push, Opcode::CALL, 1), edit_.like(push, Opcode::BEFORE_WITH)});
     entered_.push_back({edit_.insert_behind(push, edit_.like(push, Opcode::POP_TOP)), region});

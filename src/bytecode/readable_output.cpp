@@ -1,5 +1,5 @@
-// See readable_output.h. Works on decoded instructions: marks what goes, replaces what changes, then moves jump targets
-// and exception regions to where their instructions went.
+// See readable_output.h. A chain of rewritings of decoded instructions, each of which knows nothing of the others; origins
+// lead back to the code as it runs.
 #include "bytecode/readable_output.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "bytecode/instruction_editor.h"
 #include "bytecode/loaded_code.h"
+#include "bytecode/output_names.h"
 #include "bytecode/readable_blocks.h"
 #include "bytecode/readable_cells.h"
 #include "bytecode/readable_displays.h"
@@ -16,20 +17,19 @@ namespace suture {
 namespace {
 
 constexpr int kMostPushedArguments = 30;  // STACK_USE_GUIDELINE of the compiler
-constexpr std::string_view kTailCall = "__tail_call", kReleaseArguments = "__release_arguments";
 
 class Rewriter {
  public:
-  explicit Rewriter(const Function& function) : edit_(function), old_(function) {}
+  explicit Rewriter(const Function& function) : edit_(function) { count_uses(); }
 
-  // What stands for instruction i of the original.
+  // Tail calls are calls; the emptying of variables is left out.
   void rewrite() {
     for (int i = 0; i < edit_.count(); ++i) {
       if (edit_.is(i, Opcode::DELETE_FAST)) edit_.remove(i);
-      if (loads(i, kTailCall)) mark_tail_call(i);
+      if (loads(i, kTailCallName)) mark_tail_call(i);
     }
     for (int i = 1; i + 3 < edit_.count(); ++i)
-      if (loads(i, kReleaseArguments))
+      if (loads(i, kReleaseArgumentsName))
         for (int part = i - 1; part <= i + 3; ++part) edit_.remove(part);
   }
 
@@ -48,7 +48,7 @@ class Rewriter {
                            edit_.is(i + 3, Opcode::POP_JUMP_FORWARD_IF_FALSE) &&
                            edit_.is(i + 4, Opcode::DELETE_FAST);
       if (!empties || edit_.at(i + 3).target != i + 5 || edit_.arg(i) != edit_.arg(i + 4)) continue;
-      if (edit_.arg(i) >= old_.code.parameter_count() || !is_marker(edit_.arg(i + 1))) continue;
+      if (edit_.arg(i) >= code().parameter_count() || !is_marker(edit_.arg(i + 1))) continue;
       for (int part = i; part < i + 5; ++part) edit_.remove(part);
     }
   }
@@ -57,12 +57,17 @@ class Rewriter {
   void simplify() {
     for (int i = 0; i + 1 < edit_.count(); ++i)
       if (is_idle_pair(i)) edit_.remove(i), edit_.remove(i + 1);
-    for (int i = 0; i + 5 < edit_.count(); ++i)
-      if (calls_exit(i)) call_exit_plainly(i);
+    exits_as_calls();
     for (int i = 1; i < edit_.count(); ++i)
       if (edit_.is(i, Opcode::CALL) && edit_.arg(i) > kMostPushedArguments &&
           edit_.is(i - 1, Opcode::PRECALL))
         call_with_list(i);
+  }
+
+  // The end of a with statement that nothing of this function enters.
+  void exits_as_calls() {
+    for (int i = 0; i + 5 < edit_.count(); ++i)
+      if (calls_exit(i)) call_exit_plainly(i);
   }
 
   Function result(std::vector<int>& origin) const { return edit_.result(origin); }
@@ -70,14 +75,13 @@ class Rewriter {
  private:
   // A constant that is no literal: see AddedConstant.
   bool is_marker(int constant) const {
-    return static_cast<size_t>(constant) < old_.code.constant_reprs.size() &&
-           old_.code.constant_reprs[static_cast<size_t>(constant)].starts_with("_K[");
+    return static_cast<size_t>(constant) < code().constant_reprs.size() &&
+           code().constant_reprs[static_cast<size_t>(constant)].starts_with("_K[");
   }
 
   bool loads(int i, std::string_view name) const {
-    return edit_.is(i, Opcode::LOAD_DEREF) &&
-           static_cast<size_t>(edit_.arg(i)) < old_.code.local_names.size() &&
-           old_.code.local_names[static_cast<size_t>(edit_.arg(i))] == name;
+    return edit_.is(i, Opcode::LOAD_DEREF) && static_cast<size_t>(edit_.arg(i)) < code().local_names.size() &&
+           code().local_names[static_cast<size_t>(edit_.arg(i))] == name;
   }
 
   // x = x, or a variable that holds a value from one instruction to the next only.
@@ -85,12 +89,8 @@ class Rewriter {
     if (edit_.arg(i) != edit_.arg(i + 1) || edit_.is_target(i + 1)) return false;
     if (edit_.is(i, Opcode::LOAD_FAST) && edit_.is(i + 1, Opcode::STORE_FAST)) return true;
     if (!edit_.is(i, Opcode::STORE_FAST) || !edit_.is(i + 1, Opcode::LOAD_FAST)) return false;
-    if (edit_.arg(i) < old_.code.parameter_count() || stores_an_item(i) || edit_.is_target(i)) return false;
-    const auto uses = std::ranges::count_if(old_.instructions, [&](const Instruction& each) {
-      return each.arg == edit_.arg(i) &&
-             (each.opcode == Opcode::LOAD_FAST || each.opcode == Opcode::STORE_FAST);
-    });
-    return uses == 2;
+    if (edit_.arg(i) < code().parameter_count() || stores_an_item(i) || edit_.is_target(i)) return false;
+    return uses_[static_cast<size_t>(edit_.arg(i))] == 2;
   }
 
   // A target of an unpacked sequence: only an assignment takes its value.
@@ -135,7 +135,7 @@ class Rewriter {
     int depth = 1;
     for (int i = marker + 1; i < edit_.count(); ++i) {
       const Instruction& instruction = edit_.at(i);
-      const StackUse use = stack_use(old_.code.version, instruction.opcode, instruction.arg);
+      const StackUse use = stack_use(code().version, instruction.opcode, instruction.arg);
       if (instruction.target >= 0) return;
       if (use.pops >= depth) {
         if (instruction.opcode == Opcode::BUILD_TUPLE && use.pops == depth) call_there(marker, i);
@@ -152,8 +152,18 @@ class Rewriter {
         tuple, {edit_.like(tuple, Opcode::PRECALL, arguments), edit_.like(tuple, Opcode::CALL, arguments)});
   }
 
+  void count_uses() {
+    uses_.resize(code().local_names.size());
+    for (int i = 0; i < edit_.count(); ++i) {
+      const bool variable = edit_.is(i, Opcode::LOAD_FAST) || edit_.is(i, Opcode::STORE_FAST);
+      if (variable && static_cast<size_t>(edit_.arg(i)) < uses_.size())
+        ++uses_[static_cast<size_t>(edit_.arg(i))];
+    }
+  }
+  const CodeView& code() const { return edit_.old().code; }
+
   InstructionEditor edit_;
-  const Function& old_;
+  std::vector<int> uses_;  // loads and stores per variable
 };
 
 bool is_free(const CodeView& view, size_t slot) { return (view.local_kinds[slot] & kLocalFree) != 0; }
@@ -211,10 +221,6 @@ void keep_first_constant_free(Function& function, std::vector<Constant>& constan
   }
 }
 
-}  // namespace
-
-namespace {
-
 // One rewriting after the other; `origin` leads back to the first.
 class Steps {
  public:
@@ -246,10 +252,6 @@ class Steps {
   std::vector<int> origin_;
 };
 
-}  // namespace
-
-namespace {
-
 // A continuation has all constants of the function it was cut from; code that only the rest loads is not its own.
 std::vector<Constant> with_loaded_code(const CodeTree& code) {
   std::vector<Constant> constants = code.constants;
@@ -262,9 +264,17 @@ std::vector<Constant> with_loaded_code(const CodeTree& code) {
 
 }  // namespace
 
-Result<ReadableOutput> readable_output(const CodeTree& code, OutputKind kind, const std::string& name) {
+namespace {
+
+enum class Blocks : uint8_t { kAsStatements, kAsTheyAre };
+
+Result<ReadableOutput> rewritten(const CodeTree& code, OutputKind kind, const std::string& name,
+                                 Blocks blocks) {
   SUTURE_TRY(function, decode_function(code.view));
   Steps steps(std::move(function));
+  const auto then_blocks = [&](auto step) {
+    if (blocks == Blocks::kAsStatements) steps.then(step);
+  };
   ReadableOutput out;
   out.code.constants = with_loaded_code(code);
   if (kind == OutputKind::kTransformed) {
@@ -272,11 +282,12 @@ Result<ReadableOutput> readable_output(const CodeTree& code, OutputKind kind, co
     steps.then(&Rewriter::simplify);
     steps.then(&Rewriter::simplify);  // where something was left out in between
     steps.then(loops_over_variables);
-    steps.then(blocks_left_open);
+    then_blocks(blocks_left_open);
   } else {
     steps.then(&Rewriter::keep_stack_values);
     steps.then(&Rewriter::leave_markers_out);
-    steps.then(blocks_entered_elsewhere);
+    then_blocks(blocks_entered_elsewhere);
+    steps.then(&Rewriter::exits_as_calls);
   }
   steps.then(cells_as_variables);
   steps.then([&](const Function& each, std::vector<int>& origin) {
@@ -295,6 +306,13 @@ Result<ReadableOutput> readable_output(const CodeTree& code, OutputKind kind, co
   out.qualname = code.view.qualname;
   out.code.view.name = out.code.view.qualname = name;
   return out;
+}
+
+}  // namespace
+
+Result<ReadableOutput> readable_output(const CodeTree& code, OutputKind kind, const std::string& name) {
+  auto readable = rewritten(code, kind, name, Blocks::kAsStatements);
+  return readable ? std::move(readable) : rewritten(code, kind, name, Blocks::kAsTheyAre);
 }
 
 }  // namespace suture

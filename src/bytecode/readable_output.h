@@ -6,7 +6,9 @@
 //   the emptying of variables that nothing needs      =>   left out, as are x = x and variables that hold a value for one step
 //
 // What is left out or rewritten changes neither values nor their order: a tail call is made by whoever called the
-// transformed code, and variables are emptied so that objects die when they died in the user's function.
+// transformed code, and variables are emptied so that objects die when they died in the user's function. Loops over kept
+// iterators, blocks that the break cut, cells and displays of constants are written as Python writes them:
+// readable_loops.h, readable_blocks.h, readable_cells.h, readable_displays.h.
 // Continuations: the emptying of a stack value that was just loaded is left out, and that of variables that came in without a
 // value; every other `del` is the user's.
 //

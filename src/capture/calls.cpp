@@ -49,9 +49,11 @@ std::string spelled(CaptureState& state, const ValueRef& callable) {
 }
 
 // What a function of constants cannot be called with during capture.
-Break unknown_argument(CaptureState& state, PyView callable, const ValueRef& value) {
+Break unknown_argument(CaptureState& state, PyView callable, const CallArguments& args,
+                       const ValueRef& value) {
   if (!as_array(value)) return state.unknown_break(value);
-  const std::string call = state.describe_call(full_name(callable), value);
+  const std::string call =
+      state.describe_call(full_name(callable), value, args.positional.size() + args.keyword.size() > 1);
   if (!is_python_number(state, value)) return state.make_break(BreakReason::kScalarConversion, {call});
   return state.make_break(BreakReason::kPythonScalarMath,
                           {call + " with a Python number that is known only at run time"});
@@ -271,12 +273,12 @@ Outcome call_on_constants(CaptureState& state, PyView callable, const CallArgume
   PyRef keyword = PyRef::steal(PyDict_New());
   for (size_t i = 0; i < args.positional.size(); ++i) {
     PyRef object = state.force_constant(args.positional[i]);
-    if (!object) return unknown_argument(state, callable, args.positional[i]);
+    if (!object) return unknown_argument(state, callable, args, args.positional[i]);
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), object.release());
   }
   for (const auto& [name, value] : args.keyword) {
     PyRef object = state.force_constant(value);
-    if (!object) return unknown_argument(state, callable, value);
+    if (!object) return unknown_argument(state, callable, args, value);
     PyDict_SetItemString(keyword.get(), name.c_str(), object.get());
   }
   SUTURE_CAPTURE(result, fold(state, [&] {

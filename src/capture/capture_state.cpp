@@ -470,10 +470,11 @@ std::string CaptureState::describe_part(SourceId source, SourceId of) const {
   return "`" + text + "`";
 }
 
-std::string CaptureState::describe_call(std::string_view function, const ValueRef& argument) const {
+std::string CaptureState::describe_call(std::string_view function, const ValueRef& argument,
+                                        bool has_others) const {
   std::string text = describe(argument);
   std::erase(text, '`');
-  return fmt::format("`{}({})`", function, text);
+  return fmt::format("`{}({}{})`", function, text, has_others ? ", ..." : "");
 }
 
 std::string CaptureState::describe(const ValueRef& value) const {

@@ -146,7 +146,9 @@ class CaptureState {
   PyView python_type(const ValueRef& value);
   // How a message names a value: its source, its literal text, or its kind.
   std::string describe(const ValueRef& value) const;
-  std::string describe_call(std::string_view function, const ValueRef& argument) const;  // "`float(total)`"
+  // "`float(total)`", "`divmod(a, ...)`": a call by the argument that matters.
+  std::string describe_call(std::string_view function, const ValueRef& argument,
+                            bool has_others = false) const;
   // The break for using a value of which nothing is known.
   Break unknown_break(const ValueRef& value) const;
 

@@ -49,8 +49,9 @@ Outcome math_call(CaptureState& state, std::string_view name, const CallArgument
     at_run_time |= as_array(operand) || as_sym_int(operand);
     numbers &= is_python_number(state, operand);
     if (as_array(operand) && !is_python_number(state, operand))
-      return state.make_break(BreakReason::kScalarConversion,
-                              {state.describe_call(fmt::format("math.{}", name), operand)});
+      return state.make_break(
+          BreakReason::kScalarConversion,
+          {state.describe_call(fmt::format("math.{}", name), operand, operands.size() > 1)});
   }
   if (!at_run_time) return ValueRef();
   if (numbers && operands.size() == 1) {

@@ -18,6 +18,7 @@
 
 #include "base/lists.h"
 #include "bytecode/analysis.h"
+#include "bytecode/output_names.h"
 #include "capture/output_ends.h"
 #include "cpython/tail_call.h"
 
@@ -303,7 +304,7 @@ class BreakEmitter {
     }
     if (!arguments) return;
     writer_.code().push_null();
-    writer_.push_object(tail_argument_releaser(), "__release_arguments");
+    writer_.push_object(tail_argument_releaser(), std::string(kReleaseArgumentsName));
     writer_.code().call(0);
     writer_.code().emit(Opcode::POP_TOP);
   }

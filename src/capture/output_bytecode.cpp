@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "bytecode/output_names.h"
 #include "capture/output_continuation.h"
 #include "capture/output_ends.h"
 #include "capture/output_writer.h"
@@ -10,8 +11,6 @@
 
 namespace suture {
 namespace {
-
-constexpr const char* kGraphName = "__compiled_fn_1";
 
 void count_uses(OutputWriter& writer) {
   const Capture& capture = writer.capture();
@@ -40,7 +39,7 @@ Status emit_graph_call(OutputWriter& writer, PyView compiled_graph) {
   if (compiled_graph == nullptr) return ok_status();
   CodeBuilder& code = writer.code();
   code.push_null();
-  writer.push_object(PyRef::borrow(compiled_graph), kGraphName);
+  writer.push_object(PyRef::borrow(compiled_graph), std::string(kGraphName));
   for (RecipeId input : capture.input_recipes) SUTURE_TRY_VOID(writer.push(input));
   code.call(static_cast<int>(capture.input_recipes.size()));
   const int count = static_cast<int>(capture.graph.outputs.size());

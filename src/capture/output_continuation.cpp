@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bytecode/analysis.h"
+#include "bytecode/output_names.h"
 #include "cpython/code_object.h"
 #include "cpython/objects.h"
 #include "cpython/tail_call.h"
@@ -203,7 +204,7 @@ Status Continuations::emit(const ContinuationPlan& plan, int emptied) {
   if (plan.returned) {
     SUTURE_TRY_VOID(push(*plan.returned));
   } else {
-    writer_.push_object(PyRef::borrow(tail_call_marker()), "__tail_call");
+    writer_.push_object(PyRef::borrow(tail_call_marker()), std::string(kTailCallName));
     writer_.push_object(plan.resume, plan.resume_name);
     for (const Item& argument : plan.arguments) SUTURE_TRY_VOID(push(argument));
     code.emit(Opcode::BUILD_TUPLE, static_cast<int>(plan.arguments.size()) + 2);

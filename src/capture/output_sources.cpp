@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "bytecode/output_names.h"
 #include "capture/numpy_calls.h"
 #include "capture/output_writer.h"
 #include "cpython/discard_error.h"
@@ -28,21 +29,27 @@ std::string parameter_name(const std::string& source) {
   return name;
 }
 
-// Of objects whose __name__ is read without running code of the program.
-bool has_plain_name(PyView object) {
-  return PyCFunction_Check(object) || PyFunction_Check(object) || PyModule_CheckExact(object) ||
-         PyType_CheckExact(object) || is_numpy_callable(object) || is_jit_callable(object);
+// __name__ of objects that give it without running code of the program; null for others. A module may have a
+// __getattr__ of its own.
+PyRef plain_name(PyView object) {
+  if (PyModule_CheckExact(object))
+    return PyRef::borrow(PyDict_GetItemString(PyModule_GetDict(object), "__name__"));
+  const bool plain = PyCFunction_Check(object) || PyFunction_Check(object) || PyType_CheckExact(object) ||
+                     is_numpy_callable(object) || is_jit_callable(object);
+  return plain ? PyRef::steal(PyObject_GetAttrString(object, "__name__")) : PyRef();
 }
 
 // print -> "__print", scipy.linalg -> "__linalg", an object without a name -> "__object"
 std::string variable_name(PyView object) {
-  PyRef known = has_plain_name(object) ? PyRef::steal(PyObject_GetAttrString(object, "__name__")) : PyRef();
+  const PyRef known = plain_name(object);
   std::string name = known ? exact_text(known.get()).value_or("") : "";
   discard_error();
   name = name.substr(name.rfind('.') + 1);
   const bool letters = std::ranges::all_of(
       name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
-  return letters && !name.empty() ? "__" + name : "__object";
+  if (!letters || name.empty()) return "__object";
+  name = "__" + name;
+  return is_output_name(name) ? name + "_object" : name;
 }
 
 }  // namespace

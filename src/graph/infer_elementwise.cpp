@@ -85,7 +85,7 @@ Result<OpTypes> types_of(Call& call, bool python) {
   // np.clip makes an array of its first operand, which is then strong.
   if (call.op() == OpId::kClip && is_weak(call.type(0).value_class))
     return refused("np.clip of a Python number is not compiled");
-  if (python) return resolve_python_types(call.op(), operand_types(call));
+  if (python) return resolve_python_types(call.op(), operand_types(call), call.attrs.value_class);
   SUTURE_TRY(types, resolve_types(call.op(), operand_types(call), std::nullopt));
   SUTURE_TRY_VOID(check_weak_operands(call, types.loop));
   SUTURE_TRY_VOID(check_power(call, types));

@@ -223,7 +223,8 @@ Result<OpTypes> resolve_types(OpId op, std::span<const OperandType> operands, st
   }
 }
 
-Result<OpTypes> resolve_python_types(OpId op, std::span<const OperandType> operands) {
+Result<OpTypes> resolve_python_types(OpId op, std::span<const OperandType> operands,
+                                     std::optional<ValueClass> asked) {
   bool any_float = false, all_bool = true;
   for (const OperandType& operand : operands) {
     any_float |= operand.value_class == ValueClass::kPyFloat;
@@ -243,7 +244,7 @@ Result<OpTypes> resolve_python_types(OpId op, std::span<const OperandType> opera
     case OpId::kAbsolute: return any_float ? floats : ints;
     case OpId::kDivide: return floats;
     case OpId::kPower:
-      if (any_float) return floats;
+      if (any_float || asked == ValueClass::kPyFloat) return floats;
       return refuse(op, "of two Python ints is an int or a float depending on the values");
     case OpId::kLess:
     case OpId::kLessEqual:

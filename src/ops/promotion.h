@@ -42,6 +42,8 @@ Result<OpTypes> resolve_types(OpId op, std::span<const OperandType> operands, st
 // Python's answer for an operator whose operands are all Python numbers: True + True is 2, 1 / 2 is 0.5.
 // Integers are computed in int64 with overflow checks, so an int converted to float must be checked to be
 // below 2**53 (Python compares and divides ints of any size exactly).
-Result<OpTypes> resolve_python_types(OpId op, std::span<const OperandType> operands);
+// `asked`: the class that the call gives whatever its operands are (math.pow of two ints is a float, ** need not be one).
+Result<OpTypes> resolve_python_types(OpId op, std::span<const OperandType> operands,
+                                     std::optional<ValueClass> asked = std::nullopt);
 
 }  // namespace suture

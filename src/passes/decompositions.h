@@ -17,7 +17,7 @@ Result<NodeId> decompose_float_power(Rewriter& rewriter, const Node& node);
 Result<NodeId> decompose_power(Rewriter& rewriter, const Node& node);
 
 // For /, ** and functions of `math` on Python numbers: adds what makes the kernel report where Python would raise.
-// kNoNode when it cannot raise.
+// kNoNode: the node itself stays.
 Result<NodeId> decompose_python_operator(Rewriter& rewriter, const Node& node);
 
 }  // namespace suture

@@ -116,7 +116,7 @@ class CastInserter {
       operands.push_back({type.dtype, type.value_class});
     }
     auto types = has_python_semantics(rewriter_.old(), node)
-                     ? resolve_python_types(node.op, operands)
+                     ? resolve_python_types(node.op, operands, node.attrs.value_class)
                      : resolve_types(node.op, operands, node.attrs.dtype);
     if (!types.ok())
       return Error::internal("insert_casts", fmt::format("{}: {}", node.name, types.error().message));

@@ -98,6 +98,31 @@ def test_objects_have_their_names():
     assert frames_compiled(compiled) == 3
 
 
+def test_names_of_ours_stay_ours():
+    def release_arguments():
+        return os.getpid()
+
+    def tail_call(x):
+        return os.getpid()
+
+    def enter(x):
+        return os.getpid()
+
+    def f(x):
+        release_arguments()
+        tail_call(x)
+        enter(x)
+        return x
+
+    compiled = suture.compile(f)
+    check(f, compiled, (np.arange(4.0),))
+    result = suture.decompile(compiled)
+    for name in ("release_arguments", "tail_call", "enter"):
+        assert f"__{name}_object(" in result.source
+    assert not any(note.startswith("__enter") for note in result.notes)
+    assert frames_compiled(compiled) == 6
+
+
 def test_every_graph_has_a_name_of_its_own():
     def f(x):
         y = x * 2
@@ -113,7 +138,7 @@ def test_every_graph_has_a_name_of_its_own():
     assert frames_compiled(compiled) == 4
 
 
-def test_resume_functions_that_no_call_has_come_to_are_shown_too():
+def test_resume_functions_without_a_compile_are_shown_too():
     def f(x):
         if x.sum() > 0:
             return x * 3
@@ -123,7 +148,8 @@ def test_resume_functions_that_no_call_has_come_to_are_shown_too():
     check(f, compiled, (np.arange(4.0),))
     source = suture.decompile(compiled).source
     assert re.search(
-        r"# .*__resume_at_\d+_3 \(.*\): no call has come here\ndef __resume_at_\d+_3\(x\):\n    return x - 1\n", source
+        r"# .*__resume_at_\d+_3 \(.*\): nothing has been compiled for it\ndef __resume_at_\d+_3\(x\):\n    return x - 1\n",
+        source,
     )
     assert frames_compiled(compiled) == 2
 

@@ -63,9 +63,9 @@ def test_defaults_that_are_no_literals_are_named() -> None:
         return
 
     result = suture.decompile(f)
-    assert result.source.startswith("def f(a: 'object' = _K[0], *, b: 'object' = (1, _K[1])) -> 'None':")
-    assert result.constants == [marker, marker]
-    assert result.notes == ["_K[0] is <builtins.object object>", "_K[1] is <builtins.object object>"]
+    assert result.source.startswith("def f(a: 'object' = _K[0], *, b: 'object' = (1, _K[0])) -> 'None':")
+    assert result.constants == [marker]
+    assert result.notes == ["_K[0] is <builtins.object object>"]
 
 
 def test_closures_and_methods_are_checked_in_what_surrounds_them() -> None:

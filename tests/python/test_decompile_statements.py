@@ -119,3 +119,13 @@ def test_functions_of_a_module(module: types.ModuleType) -> None:
     assert len(functions) >= 3
     for function in functions:
         assert suture.decompile(function).verdict == "verified: same bytecode", function
+
+
+def test_tests_have_as_few_nots_as_possible() -> None:
+    lines = ("if a is not None and b <= 0:", "assert not a or a < 3", "if a or not b:")
+    text = f"def f(a, b):\n    {lines[0]}\n        g()\n    {lines[1]}\n    {lines[2]}\n        h()\n"
+    space: dict[str, object] = {}
+    exec(text, space)
+    source = suture.decompile(space["f"]).source
+    for line in lines:
+        assert f"    {line}\n" in source

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+import time
 
 import pytest
 
+import suture
 from suture import _toolbox
 from suture._recompile import RUNNING, compiler_for, other_python
 
@@ -32,6 +34,9 @@ COMPREHENSIONS = {
     "or not": "x = [i for i in y if 'a' in i or not i.b()]\nx = {i: j for i in y if not i.a() or 'b' in i for j in i if j and not i}",
     "one item": "x = [j for i in y for j in [f(i)]]\nx = {j: k for i in y if i for j, k in [(i, f(i))] if j}\nx = (j for i in y for j in [i])",
     "never": "x = (None for i in y if False)",
+}
+DISPLAYS = {
+    "constants from conditions": "x = [1 or 1, 2, 3]\nx = {1 or 1, 2, 4}\nx = (0 and 0, 0)\nf([1, 2], {1, 2})",
 }
 COMPARISONS = {
     "chains": "f(a < b < c < d < e)\nx = a == b == c is not d in e or f(a) < b\nreturn a < b() < c < d",
@@ -81,7 +86,17 @@ MODULES = {
     "unreached class": "'doc'\nfrom __future__ import annotations\nif True:\n    class C: pass\nelse:\n    class C:\n        x = 1\nf(5)\n",
 }
 ASYNC_UNREACHED = {"generator": "try:\n    await f()\nexcept A:\n    await g()\nreturn\nyield"}
-BODIES = {**EXCEPTION_GROUPS, **COMPREHENSIONS, **COMPARISONS, **CLASSES, **RETURNS, **UNREACHED, **VALUES, **PATTERNS}
+BODIES = {
+    **EXCEPTION_GROUPS,
+    **COMPREHENSIONS,
+    **DISPLAYS,
+    **COMPARISONS,
+    **CLASSES,
+    **RETURNS,
+    **UNREACHED,
+    **VALUES,
+    **PATTERNS,
+}
 ASYNC_BODIES = {**ASYNC_EXCEPTION_GROUPS, **ASYNC_UNREACHED}
 
 
@@ -119,3 +134,13 @@ def test_module(module: str, version: tuple[int, int]) -> None:
 @pytest.mark.parametrize("module", TYPE_PARAMETERS)
 def test_type_parameters(module: str, version: tuple[int, int]) -> None:
     assert_comes_back(version, TYPE_PARAMETERS[module])
+
+
+def test_the_time_for_except_star_clauses_grows_with_their_number() -> None:
+    clauses = "".join(f" except* A{i} as e{i}:\n  g(e{i})\n" for i in range(2_000))
+    code = compile(f"def f(g):\n try:\n  g()\n{clauses}", "<m>", "exec", 0, True)
+    begin = time.process_time()
+    result = suture.decompile(code, check=False)
+    assert time.process_time() - begin < 1
+    assert result.tier == 1
+    assert result.source.count("except*") == 2_000

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+import types
 from collections.abc import Callable
 
 import numpy as np
@@ -15,6 +17,11 @@ from suture._recompile import RUNNING, compile_here, other_python
 from tests.support.oracle import frames_compiled
 
 PATHS = "verified: path-equivalent"
+SEEN_IN_MODULE = f"{PATHS}, with variables of its own in sight of whoever looks at the namespace while it runs"
+SEEN_IN_CLASS = (
+    f"{PATHS}, with variables of its own in sight of its metaclass, whose namespace may refuse them (as that of enum.Enum does), "
+    "and of whoever looks at the namespace while it runs"
+)
 
 
 def looped(function: Callable[..., object]) -> str:
@@ -177,13 +184,11 @@ result = Counter().twice()[1], floor(2.5), path.basename("a/b"), Counter.names
 def test_modules_and_classes_are_loops_that_leave_no_names() -> None:
     code = compile(MODULE, "<module>", "exec", 0, True)
     result = suture.decompile(code, tier=3)
-    seen = (
-        "verified: path-equivalent, with variables of its own in sight of whoever looks at the namespace while it runs"
-    )
     verdicts = {each.qualname: (each.tier, each.verdict) for each in result.codes}
-    assert verdicts["<module>"] == verdicts["Counter"] == (3, seen)
+    assert verdicts["<module>"] == (3, SEEN_IN_MODULE)
+    assert verdicts["Counter"] == (3, SEEN_IN_CLASS)
     assert verdicts["Counter.__next"] == verdicts["Counter.twice"] == (3, PATHS)
-    assert result.verdict == seen
+    assert result.verdict == SEEN_IN_CLASS
     plain: dict[str, object] = {"__name__": "m"}
     exec(code, plain)
     looped_names: dict[str, object] = {"__name__": "m"}
@@ -193,6 +198,39 @@ def test_modules_and_classes_are_loops_that_leave_no_names() -> None:
     assert plain["__annotations__"] == looped_names["__annotations__"] == {"limit": "int"}
     assert plain["__doc__"] == looped_names["__doc__"] == "About the module."
     assert vars(plain["Counter"]).keys() == vars(looped_names["Counter"]).keys()
+
+
+def test_the_verdict_of_a_class_says_that_its_namespace_may_refuse_the_loops_names() -> None:
+    """The code of a class does not say what its metaclass is, and that of an enum sees a name that is assigned twice."""
+    text = "import enum\nclass Color(enum.Enum):\n    RED = 1\n    if RED:\n        GREEN = 2\n"
+    result = suture.decompile(compile(text, "<m>", "exec", 0, True), tier=3)
+    assert {each.qualname: each.verdict for each in result.codes} == {
+        "<module>": SEEN_IN_MODULE,
+        "Color": SEEN_IN_CLASS,
+    }
+    assert result.verdict == SEEN_IN_CLASS
+    with pytest.raises(TypeError, match="'_pc' already defined"):
+        exec(result.source, {"__name__": "m"})
+
+
+def holding_twice(source: str, inner: types.CodeType) -> types.CodeType:
+    """The code of a module with two functions, both of which are `inner`."""
+    code = compile(source, "<m>", "exec", 0, True)
+    return code.replace(co_consts=tuple(inner if isinstance(each, types.CodeType) else each for each in code.co_consts))
+
+
+@pytest.mark.parametrize("tier", [1, 3])
+def test_code_that_stands_in_very_many_places_is_listed_once(tier: int) -> None:
+    """Written out, 18 levels that each hold the next one twice are 393215 definitions."""
+    code = holding_twice("def f(): pass\n", compile("def f(): pass\n", "<m>", "exec", 0, True).co_consts[0])
+    for _ in range(17):
+        code = holding_twice("def f(): pass\ndef g(): pass\n", code)
+    begin = time.process_time()
+    result = suture.decompile(code, tier=tier)
+    assert time.process_time() - begin < 5
+    assert (result.tier, result.verified) == (4, False)
+    assert len(result.codes) == 19
+    assert "its text would define 393215 code objects for the 19 that there are: each is listed once" in result.notes[0]
 
 
 def test_a_module_whose_functions_use_the_loops_names_gets_others() -> None:

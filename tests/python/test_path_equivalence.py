@@ -221,3 +221,13 @@ def test_many_flags_do_not_multiply():
     steps = "\n".join(f"if f({i}):\n    z{i} = 1\nelse:\n    g()" for i in range(40))
     text = steps.replace("else:\n    g()", "else:\n    _t0 = g\n    _t0()")
     assert compare(steps, text) == ("path-equivalent", "")
+
+
+def test_a_synthetic_name_of_several_lines_stays_in_the_line_of_the_message() -> None:
+    first = compile("f()\n", "<m>", "exec", 0, True)
+    second = compile("global _pc\n_pc = 0\nf()\n", "<m>", "exec", 0, True)
+    second = second.replace(co_names=tuple("_pc\n_" if name == "_pc" else name for name in second.co_names))
+    [(_, verdict, why)] = _toolbox.compare_code_marshal(
+        marshal.dumps(first), marshal.dumps(second), VERSION, ["_pc\n_"]
+    )
+    assert (verdict, why) == ("different", r"_pc\n_ is a global variable")

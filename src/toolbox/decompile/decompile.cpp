@@ -39,6 +39,10 @@ struct Unit {
   std::string not_structured, not_looped;  // why it is at no earlier attempt
 };
 
+bool is_class_code(const CodeTree& code) {
+  return !is_module_code(code) && (code.view.flags & kCodeOptimized) == 0;
+}
+
 // What a check has proved, and how much that leaves open.
 constexpr int kUnproved = 10;
 std::pair<std::string, int> proved(const CodeVerdict& verdict) {
@@ -47,7 +51,9 @@ std::pair<std::string, int> proved(const CodeVerdict& verdict) {
   if (!verdict.seen_by.empty())
     text += fmt::format(", with variables of its own in sight of {}", verdict.seen_by);
   if (verdict.placeholders) text += ", with _K[i] for constants that are no literals";
-  return {text, (paths ? 2 : 0) + (verdict.seen_by.empty() ? 0 : 2) + (verdict.placeholders ? 1 : 0)};
+  // A class's namespace may even refuse them.
+  const int seen = verdict.seen_by.empty() ? 0 : is_class_code(*verdict.first) ? 4 : 2;
+  return {text, (paths ? 2 : 0) + seen + (verdict.placeholders ? 1 : 0)};
 }
 
 std::string why(const Unit& unit) {
@@ -61,19 +67,25 @@ struct Rendering {
   SyntaxTree tree;
   std::map<const CodeTree*, std::string> failed;  // units whose attempt has no text
   std::set<std::string> synthetic_locals;
+  std::set<const CodeTree*> listed;  // in nested_definitions, where each is listed once
 };
+
+constexpr size_t kMaxRepeats = 4'000;  // of code objects that stand in several places
+constexpr size_t kMostWritten = 1'000'000'000;
 
 class Decompiler {
  public:
   Decompiler(const CodeTree& root, const DecompileOptions& options)
       : root_(root), options_(options), placeholders_(has_placeholders(root)) {
-    collect(root, nullptr, -1);
+    const size_t written = collect(root, nullptr, -1);
+    if (written - codes_.size() > kMaxRepeats) list_all(written);
   }
 
   Decompilation run();
 
  private:
-  void collect(const CodeTree& code, CodeTreePtr owned, int parent);
+  size_t collect(const CodeTree& code, CodeTreePtr owned, int parent);
+  void list_all(size_t written);
   int first_attempt() const;
   bool advance(const CodeTree* code, std::string reason);
   bool is_listed(int unit) const { return units_[static_cast<size_t>(unit)].attempt == kListAttempt; }
@@ -104,14 +116,16 @@ class Decompiler {
   std::vector<Unit> units_;                          // parents first
   std::map<const CodeTree*, int> unit_of_;           // the unit a code object is printed in
   std::vector<const CodeTree*> codes_;               // the whole tree, parents first
+  std::map<const CodeTree*, size_t> written_;        // code objects in the text of one, itself included
+  bool lists_once_ = false;                          // a code object that stands in several places
   std::map<const CodeTree*, CodeVerdict> verdicts_;  // of the last check
 };
 
 // ---- units
 
-// The tree is as deep as its reader allows, and as wide as its expanded size allows.
-void Decompiler::collect(const CodeTree& code, CodeTreePtr owned, int parent) {
-  if (unit_of_.contains(&code)) return;
+// The tree is as deep as its reader allows. Returns in how many code objects the text of this one is written.
+size_t Decompiler::collect(const CodeTree& code, CodeTreePtr owned, int parent) {
+  if (unit_of_.contains(&code)) return written_[&code];
   int unit = parent;
   if (parent < 0 || is_definition_code(code)) {
     unit = static_cast<int>(units_.size());
@@ -119,13 +133,28 @@ void Decompiler::collect(const CodeTree& code, CodeTreePtr owned, int parent) {
   }
   unit_of_[&code] = unit;
   codes_.push_back(&code);
+  size_t written = 1;
   for (const Constant& constant : code.constants) {
-    if (constant.is(Constant::Kind::kCode)) collect(*constant.code, constant.code, unit);
+    if (constant.is(Constant::Kind::kCode)) written += collect(*constant.code, constant.code, unit);
   }
+  written = std::min(written, kMostWritten);
+  written_[&code] = written;
   // Only bytecode that keeps the rules is interpreted at all.
   if (auto checked = decode_checked(code); !checked) {
     units_[static_cast<size_t>(unit)].attempt = kListAttempt;
     units_[static_cast<size_t>(unit)].not_structured = checked.error().message;
+  }
+  return written;
+}
+
+// Text has no way to say that two definitions are the same code object: it writes them out.
+void Decompiler::list_all(size_t written) {
+  lists_once_ = true;
+  for (Unit& unit : units_) {
+    unit.attempt = kListAttempt;
+    unit.not_structured =
+        fmt::format("its text would define {}{} code objects for the {} that there are: each is listed once",
+                    written, written == kMostWritten ? " or more" : "", codes_.size());
   }
 }
 
@@ -192,8 +221,7 @@ Result<Statements> Decompiler::definition(const CodeTree& code, Rendering& out,
 // The class whose text a unit's body stands in; "": none.
 std::string Decompiler::class_around(const Unit& unit) const {
   for (const Unit* at = &unit;; at = &units_[static_cast<size_t>(at->parent)]) {
-    const bool is_class = !is_module_code(*at->code) && (at->code->view.flags & kCodeOptimized) == 0;
-    if (is_class) return at->code->view.name;
+    if (is_class_code(*at->code)) return at->code->view.name;
     if (at->parent < 0) return "";
   }
 }
@@ -225,6 +253,7 @@ Statements Decompiler::nested_definitions(const CodeTree& code, Rendering& out,
   Statements all;
   for (const Constant& constant : code.constants) {
     if (!constant.is(Constant::Kind::kCode) || !is_definition_code(*constant.code)) continue;
+    if (lists_once_ && !out.listed.insert(constant.code.get()).second) continue;
     auto nested = definition(*constant.code, out, stubs);
     if (nested) {
       all.insert(all.end(), nested->begin(), nested->end());

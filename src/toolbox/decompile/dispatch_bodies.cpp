@@ -7,12 +7,6 @@ namespace suture::toolbox::dispatch {
 
 using namespace syntax;  // NOLINT: makes nodes
 
-// The instruction that runs behind another one; -1: none.
-int Machine::after(int index) const {
-  const int next = index >= 0 ? lifted_.at(index).next : -1;
-  return next >= 0 ? lifted_.skip_empty(next) : -1;
-}
-
 bool Machine::stores_name(int index, std::string_view name) const {
   if (index < 0 || lifted_.at(index).op != Op::StoreName) return false;
   const auto& names = code_.view.names;
@@ -25,21 +19,21 @@ void Machine::skip_prologue() { is_module_code(code_) ? skip_module_prologue() :
 // The docstring and `from __future__ import ...`, which must stand before everything else in the text, too.
 void Machine::skip_module_prologue() {
   int at = reach(lifted_.entry);
-  if (lifted_.at(at).op == Op::SetupAnnotations) has_annotations_ = true, at = after(at);
+  if (lifted_.at(at).op == Op::SetupAnnotations) has_annotations_ = true, at = lifted_.after(at);
   const auto loads = [&](int one) { return one >= 0 && lifted_.at(one).op == Op::LoadConst; };
   const suture::Constant* text = loads(at) ? code_.constant(lifted_.at(at).arg) : nullptr;
-  if (text && text->is(suture::Constant::Kind::kStr) && stores_name(after(at), "__doc__")) {
+  if (text && text->is(suture::Constant::Kind::kStr) && stores_name(lifted_.after(at), "__doc__")) {
     first_statements_.push_back(make<syntax::Expr>(make<syntax::Constant>(*text)));
-    at = after(after(at));
+    at = lifted_.after(lifted_.after(at));
   }
   out_ = &first_statements_;
-  while (!failed() && loads(at) && loads(after(at))) {
-    const int import = after(after(at));
+  while (!failed() && loads(at) && loads(lifted_.after(at))) {
+    const int import = lifted_.after(lifted_.after(at));
     if (import < 0 || lifted_.at(import).op != Op::ImportName || name(lifted_.at(import).arg) != "__future__")
       break;
-    for (at_ = at; !failed() && at_ != import; at_ = after(at_)) execute(lifted_.at(at_));
+    for (at_ = at; !failed() && at_ != import; at_ = lifted_.after(at_)) execute(lifted_.at(at_));
     execute(lifted_.at(import));
-    at = after(at_);  // of the last instruction of the statement
+    at = lifted_.after(at_);  // of the last instruction of the statement
   }
   if (at < 0) return fail("control runs off the end of the code");
   lifted_.entry = at;
@@ -50,7 +44,7 @@ void Machine::skip_class_prologue() {
   int at = reach(lifted_.entry);
   bool named = false;
   while (!failed() && at >= 0) {
-    const int store = after(at);
+    const int store = lifted_.after(at);
     const bool qualname = stores_name(store, "__qualname__");
     const bool namespace_cell =
         store >= 0 && lifted_.at(at).op == Op::LoadLocals && lifted_.at(store).op == Op::StoreDeref;
@@ -58,7 +52,7 @@ void Machine::skip_class_prologue() {
         !(named && (stores_name(store, "__firstlineno__") || stores_name(store, "__type_params__"))))
       break;
     named = named || qualname;
-    at = after(store);
+    at = lifted_.after(store);
   }
   if (!named || at < 0) return fail("a class body that does not begin like one");
   lifted_.entry = at;
@@ -70,15 +64,17 @@ bool Machine::at_end_of_body(int index) const {
   int at = index;
   if (!is_module_code(code_)) {
     const bool knows_attributes = lifted_.known_version_at_least(13);
-    if (knows_attributes && is(at, Op::LoadConst) && stores_name(after(at), "__static_attributes__"))
-      at = after(after(at));
+    if (knows_attributes && is(at, Op::LoadConst) && stores_name(lifted_.after(at), "__static_attributes__"))
+      at = lifted_.after(lifted_.after(at));
     const auto is_cell = [&](int one) { return is(one, Op::LoadClosure) || is(one, Op::LoadFast); };  // 3.13
-    if (is_cell(at) && stores_name(after(at), "__classdictcell__")) at = after(after(at));
-    if (is_cell(at) && is(after(at), Op::Copy) && stores_name(after(after(at)), "__classcell__"))
-      return is(after(after(after(at))), Op::Return);
+    if (is_cell(at) && stores_name(lifted_.after(at), "__classdictcell__"))
+      at = lifted_.after(lifted_.after(at));
+    if (is_cell(at) && is(lifted_.after(at), Op::Copy) &&
+        stores_name(lifted_.after(lifted_.after(at)), "__classcell__"))
+      return is(lifted_.after(lifted_.after(lifted_.after(at))), Op::Return);
   }
   const suture::Constant* constant = is(at, Op::LoadConst) ? code_.constant(lifted_.at(at).arg) : nullptr;
-  return constant && constant->is(suture::Constant::Kind::kNone) && is(after(at), Op::Return);
+  return constant && constant->is(suture::Constant::Kind::kNone) && is(lifted_.after(at), Op::Return);
 }
 
 // Leaves everything, for the statements behind the loop.

@@ -5,18 +5,12 @@
 
 #include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/dispatch_machine.h"
+#include "toolbox/decompile/operand_numbers.h"
 #include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox::dispatch {
 
 using namespace syntax;  // NOLINT: makes nodes
-
-namespace {
-
-// Numbers of CALL_INTRINSIC_1.
-constexpr int kImportStar = 2, kAsyncGenWrap = 4, kUnaryPositive = 5, kListToTuple = 6;
-
-}  // namespace
 
 // ---- calls
 
@@ -198,14 +192,14 @@ void Machine::make_function(int flags) {
     function.expr = expr->value;
     function.awaited = (constant->code->view.flags & kCodeCoroutine) != 0;
   }
-  for (const int flag : {8, 4, 2, 1}) {
+  for (const FunctionAttribute flag : kFunctionAttributes) {
     if (flags & flag) set_function_attribute(function, flag, pop());
   }
   slots_.push_back(std::move(function));
 }
 
 void Machine::set_function_attribute(Slot& function, int flag, const Slot& value) {
-  if (flag == 8) return;  // the closure: names say it
+  if (flag == kClosure) return;  // names say it
   auto* definition = as<FunctionDef>(function.definition);
   auto* coroutine = as<AsyncFunctionDef>(function.definition);
   auto* lambda = as<Lambda>(function.expr);
@@ -216,13 +210,13 @@ void Machine::set_function_attribute(Slot& function, int flag, const Slot& value
   if (!args) return fail("defaults of what is no function");
   if (!value.expr) return fail("defaults that no expression gives");
   function.uses.insert(value.uses.begin(), value.uses.end());
-  if (flag == 1) {
+  if (flag == kDefaults) {
     args->defaults = elements_of(value.expr);
     return;
   }
   const auto* dict = as<Dict>(value.expr);
   Expressions keys, values;
-  if (flag == 4) {
+  if (flag == kAnnotations) {
     const Expressions items = elements_of(value.expr);
     for (size_t i = 0; i + 1 < items.size(); i += 2) keys.push_back(items[i]), values.push_back(items[i + 1]);
   } else if (dict) {
@@ -230,29 +224,30 @@ void Machine::set_function_attribute(Slot& function, int flag, const Slot& value
   } else {
     return fail("defaults of keyword arguments without names");
   }
-  if (flag == 4) {
+  if (flag == kAnnotations) {
     for (Expression*& value : values) value = annotation_expression(code_.view.flags, value, tree_);
   }
   for (size_t i = 0; i < keys.size(); ++i) {
     const suture::Constant* key = keys[i] ? constant_of(keys[i]) : nullptr;
     if (!key) return fail("a parameter without a name");
-    if (flag == 4 && key->text == "return") {
+    if (flag == kAnnotations && key->text == "return") {
       (definition ? definition->returns : coroutine->returns) = values[i];
       continue;
     }
     std::vector<std::vector<Arg>*> lists = {&args->kwonlyargs};
-    if (flag == 4) lists = {&args->kwonlyargs, &args->args, &args->posonlyargs};
+    if (flag == kAnnotations) lists = {&args->kwonlyargs, &args->args, &args->posonlyargs};
     bool found = false;
     for (auto* list : lists) {
       for (size_t at = 0; at < list->size() && !found; ++at) {
         if ((*list)[at].arg != key->text) continue;
         found = true;
-        if (flag == 4) (*list)[at].annotation = values[i];
-        if (flag == 2) args->kw_defaults[at] = values[i];
+        if (flag == kAnnotations) (*list)[at].annotation = values[i];
+        if (flag == kKeywordDefaults) args->kw_defaults[at] = values[i];
       }
     }
     for (Arg* star : {&args->vararg, &args->kwarg}) {
-      if (flag == 4 && !found && star->arg == key->text) star->annotation = values[i], found = true;
+      if (flag == kAnnotations && !found && star->arg == key->text)
+        star->annotation = values[i], found = true;
     }
     if (!found) return fail("a default of a parameter that does not exist");
   }
@@ -317,7 +312,7 @@ void Machine::import(const LiftedInstruction& it) {
   Alias alias{module, ""};
   int at = it.next, store = -1;
   while (at >= 0 && lifted_.at(at).op == Op::ImportFrom) {  // import a.b as c
-    const int second = after(at), third = after(second);
+    const int second = lifted_.after(at), third = lifted_.after(second);
     if (third < 0) break;
     alias.asname = "?";
     if (is_store(lifted_.at(second).op) && lifted_.at(third).op == Op::PopTop) {  // 3.13: without the SWAP
@@ -326,7 +321,7 @@ void Machine::import(const LiftedInstruction& it) {
       break;
     }
     if (lifted_.at(second).op != Op::Swap || lifted_.at(third).op != Op::PopTop) break;
-    at = after(third);
+    at = lifted_.after(third);
   }
   if (at < 0) return fail("an import that no statement makes");
   const LiftedInstruction& last = lifted_.at(store >= 0 ? store : at);

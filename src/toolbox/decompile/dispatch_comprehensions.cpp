@@ -30,7 +30,7 @@ class StretchFinder {
   Stretch find(int first) {
     found_.first = first;
     int at = first;
-    for (int steps = 0; at >= 0 && !is_loop(at); at = after(at)) {
+    for (int steps = 0; at >= 0 && !is_loop(at); at = code_.after(at)) {
       const LiftedInstruction& it = code_.at(at);
       if (it.target >= 0 || ++steps > code_.size()) return found_;
       if (it.op == Op::LoadFastAndClear) {
@@ -53,10 +53,6 @@ class StretchFinder {
   bool is_loop(int index) const {
     return code_.at(index).op == Op::ForIter || code_.at(index).op == Op::AsyncForIter;
   }
-  int after(int index) const {
-    const int next = code_.at(index).next;
-    return next >= 0 ? code_.skip_empty(next) : -1;
-  }
   void swap(int depth) {
     if (depth >= 1 && depth <= static_cast<int>(stack_.size()))
       std::swap(stack_.back(), stack_[stack_.size() - static_cast<size_t>(depth)]);
@@ -64,7 +60,7 @@ class StretchFinder {
   // Swaps and stores go on until no saved value is left.
   void find_restores(int at) {
     size_t left = found_.saved.size();
-    for (; at >= 0 && left > 0 && !stack_.empty(); at = after(at)) {
+    for (; at >= 0 && left > 0 && !stack_.empty(); at = code_.after(at)) {
       const LiftedInstruction& it = code_.at(at);
       if (it.op == Op::Swap) {
         swap(it.arg);

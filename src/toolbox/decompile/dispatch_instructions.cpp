@@ -422,10 +422,6 @@ bool Machine::is_free(int local) const {
          (kinds[static_cast<size_t>(local)] & kLocalFree) != 0;
 }
 
-bool Machine::is_store(Op op) const {
-  return op == Op::StoreFast || op == Op::StoreDeref || op == Op::StoreGlobal || op == Op::StoreName;
-}
-
 std::string Machine::stored_name(const LiftedInstruction& it) {
   const bool by_name = it.op == Op::StoreGlobal || it.op == Op::StoreName;
   const std::string id = by_name ? name(it.arg) : local_name(it.arg);

@@ -2,6 +2,7 @@
 #include "toolbox/decompile/dispatch_loop.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -65,9 +66,11 @@ void Machine::choose_names() {
     });
   };
   std::vector<const CodeTree*> codes = {&code_};
+  std::set<const CodeTree*> seen = {&code_};  // several may hold the same
   for (size_t next = 0; !is_function() && next < codes.size(); ++next) {
     for (const suture::Constant& constant : codes[next]->constants) {
-      if (constant.is(suture::Constant::Kind::kCode)) codes.push_back(constant.code.get());
+      const CodeTree* nested = constant.code.get();
+      if (nested && seen.insert(nested).second) codes.push_back(nested);
     }
   }
   const auto clash = [&] {

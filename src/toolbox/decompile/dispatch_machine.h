@@ -129,7 +129,6 @@ class Machine {
   syntax::Expression* slot_name(int depth);
 
   // ---- bodies of modules and classes (dispatch_bodies.cpp)
-  int after(int index) const;
   bool stores_name(int index, std::string_view name) const;
   void skip_prologue();
   void skip_module_prologue();
@@ -204,7 +203,6 @@ class Machine {
     return tree_.make<Node>(std::forward<Fields>(fields)...);
   }
   bool is_free(int local) const;
-  bool is_store(Op op) const;
   std::string stored_name(const LiftedInstruction& it);  // of what is_store; declares it
   std::string local_name(int index);
   std::string name(int index);

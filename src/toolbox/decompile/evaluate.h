@@ -128,6 +128,7 @@ class Evaluator {
   void intrinsic_2(int number);
   std::optional<std::vector<syntax::Keyword>> named_pairs(const syntax::Expression* dict);
   syntax::Expressions elements_of(const syntax::Expression* expr);
+  syntax::Expressions unfolded(syntax::Expressions elements, size_t fewest_folded);
 
   void store(syntax::Expression* target);
   void assign(Value* value, syntax::Expression* target);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/operand_numbers.h"
 #include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
@@ -199,7 +200,7 @@ void Evaluator::make_function_value(int flags) {
   function->function->code = constant->code.get();
   const CodeKind kind = kind_of_code(*function->function->code, &scope_);
   if (kind == CodeKind::kFunction || kind == CodeKind::kClass) function->kind = ValueKind::kDefinition;
-  for (const int flag : {8, 4, 2, 1})
+  for (const FunctionAttribute flag : kFunctionAttributes)
     if (flags & flag) set_function_attribute(function, flag, pop());
   stack_.push_back(function);
 }
@@ -208,14 +209,14 @@ void Evaluator::set_function_attribute(Value* function, int flag, Value* value) 
   if (!function->function) return fail("an attribute of something other than a new function");
   FunctionParts& parts = *function->function;
   switch (flag) {
-    case 1: parts.defaults = elements_of(as_expression(value)); return;
-    case 2: {
+    case kDefaults: parts.defaults = elements_of(as_expression(value)); return;
+    case kKeywordDefaults: {
       auto pairs = named_pairs(value->expr);
       if (!pairs) return fail("defaults of keyword arguments without names");
       parts.keyword_defaults = std::move(*pairs);
       return;
     }
-    case 4: {
+    case kAnnotations: {
       const Expressions items = elements_of(value->expr);
       for (size_t i = 0; i + 1 < items.size(); i += 2) {
         const suture::Constant* annotated = constant_of(items[i]);
@@ -224,24 +225,24 @@ void Evaluator::set_function_attribute(Value* function, int flag, Value* value) 
       }
       return;
     }
-    case 8: return;  // the closure: names say it
+    case kClosure: return;  // names say it
     default: fail("a function attribute that does not exist");
   }
 }
 
 void Evaluator::intrinsic_1(int number) {
   switch (number) {
-    case 1: return;  // print: interactive code only
-    case 2: {        // import *
+    case kPrint: return;
+    case kImportStar: {
       Value* module = pop();
       if (module->kind != ValueKind::kModule) return fail("import * of something other than a module");
       emit(make<ImportFrom>(module->name, std::vector<Alias>{{"*", ""}}, module->level));
       push(ValueKind::kNothing);
       return;
     }
-    case 4: return;  // wraps what an asynchronous generator yields
-    case 5: push_expr(make<UnaryOp>(UnaryOperator::UAdd, operand())); return;
-    case 6: {
+    case kAsyncGenWrap: return;  // of what an asynchronous generator yields
+    case kUnaryPositive: push_expr(make<UnaryOp>(UnaryOperator::UAdd, operand())); return;
+    case kListToTuple: {
       LiftedInstruction to_tuple = *current_;
       to_tuple.op = Op::ListToTuple;
       execute_growth(to_tuple);

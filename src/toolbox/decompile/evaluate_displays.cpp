@@ -5,16 +5,22 @@
 
 #include "toolbox/decompile/evaluate.h"
 #include "toolbox/decompile/string_literals.h"
+#include "toolbox/verify/constant_tests.h"
 
 namespace suture::toolbox {
 
 using namespace syntax;
 
+namespace {
+constexpr size_t kFewestFolded =
+    3;  // constants in a list or set from which on the compiler makes one of them
+}
+
 bool Evaluator::execute_display(const LiftedInstruction& it) {
   switch (it.op) {
-    case Op::BuildTuple: push_expr(make<Tuple>(operands(it.arg))); break;
-    case Op::BuildList: push_expr(make<List>(operands(it.arg))); break;
-    case Op::BuildSet: push_expr(make<Set>(operands(it.arg))); break;
+    case Op::BuildTuple: push_expr(make<Tuple>(unfolded(operands(it.arg), 1))); break;
+    case Op::BuildList: push_expr(make<List>(unfolded(operands(it.arg), kFewestFolded))); break;
+    case Op::BuildSet: push_expr(make<Set>(unfolded(operands(it.arg), kFewestFolded))); break;
     case Op::BuildMap: {
       const Expressions parts = operands(2 * it.arg);
       Expressions keys, values;
@@ -67,6 +73,22 @@ bool Evaluator::execute_growth(const LiftedInstruction& it) {
   }
 }
 
+// A display of constants is one constant, unless one of them came from a condition that the compiler decided after it had
+// folded displays: `(1 or 2, 3)`.
+Expressions Evaluator::unfolded(Expressions elements, size_t fewest_folded) {
+  const bool constants =
+      elements.size() >= fewest_folded && std::ranges::all_of(elements, [&](const Expression* element) {
+        const suture::Constant* constant = constant_of(element);
+        return constant && !constant->is(suture::Constant::Kind::kPlaceholder);
+      });
+  const auto known = constants && !elements.empty() ? truth(*constant_of(elements.front())) : std::nullopt;
+  if (known) {
+    const Expressions twice = {elements.front(), elements.front()};
+    elements.front() = make<BoolOp>(*known ? BoolOperator::Or : BoolOperator::And, twice);
+  }
+  return elements;
+}
+
 // Elements of a constant tuple or a tuple display.
 Expressions Evaluator::elements_of(const Expression* expr) {
   if (const Tuple* tuple = as<Tuple>(expr)) return tuple->elts;
@@ -90,15 +112,14 @@ void Evaluator::extend_display(int depth, Value* added) {
   if ((!list && !set) || !slot->display) return fail("elements are added to something other than a display");
   Expressions elements = list ? list->elts : set->elts;
   const suture::Constant* constant = constant_of(added->expr);
-  // Displays of three constants and more are folded; equal ones of a set are then one.
-  constexpr size_t kFolded = 3;
+  // Equal constants of a set are one when it is folded.
   const bool folded =
       constant && elements.empty() && constant->items && !constant->items->empty() &&
-      (list ? constant->is(suture::Constant::Kind::kTuple) && constant->items->size() >= kFolded
+      (list ? constant->is(suture::Constant::Kind::kTuple) && constant->items->size() >= kFewestFolded
             : constant->is(suture::Constant::Kind::kFrozenset));
   if (folded) {
     elements = elements_of(added->expr);
-    while (elements.size() < kFolded) elements.push_back(elements.front());
+    while (elements.size() < kFewestFolded) elements.push_back(elements.front());
   } else {
     elements.push_back(make<Starred>(as_expression(added)));
   }

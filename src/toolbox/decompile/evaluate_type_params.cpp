@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/decompile/evaluate.h"
+#include "toolbox/decompile/operand_numbers.h"
 
 namespace suture::toolbox {
 
@@ -10,14 +11,14 @@ using namespace syntax;
 
 bool Evaluator::execute_type_params(int number) {
   switch (number) {
-    case 7: type_parameter(TypeParamKind::TypeVar, nullptr); return true;
-    case 8: type_parameter(TypeParamKind::ParamSpec, nullptr); return true;
-    case 9: type_parameter(TypeParamKind::TypeVarTuple, nullptr); return true;
-    case 10:  // Generic[*parameters], a base of the compiler's own
+    case kTypeVar: type_parameter(TypeParamKind::TypeVar, nullptr); return true;
+    case kParamSpec: type_parameter(TypeParamKind::ParamSpec, nullptr); return true;
+    case kTypeVarTuple: type_parameter(TypeParamKind::TypeVarTuple, nullptr); return true;
+    case kSubscriptGeneric:  // Generic[*parameters], a base of the compiler's own
       pop();
       push_expr(name_expr(".generic_base"));
       return true;
-    case 11: type_alias(); return true;
+    case kTypeAlias: type_alias(); return true;
     default: return false;
   }
 }
@@ -25,20 +26,20 @@ bool Evaluator::execute_type_params(int number) {
 void Evaluator::intrinsic_2(int number) {
   Value* second = pop();
   switch (number) {
-    case 2:
-    case 3: {
+    case kTypeVarWithBound:
+    case kTypeVarWithConstraints: {
       Expression* bound = deferred(as_expression(second));
       type_parameter(TypeParamKind::TypeVar, bound);
       return;
     }
-    case 4: {
+    case kSetFunctionTypeParams: {
       Value* function = pop();
       if (!function->function) return fail("type parameters of something other than a function");
       function->function->type_params = type_params_of(second->expr);
       stack_.push_back(function);
       return;
     }
-    case 5: {
+    case kSetTypeParamDefault: {
       Value* parameter = peek(1);
       if (!parameter->type_parameter) return fail("a default of something other than a type parameter");
       parameter->type_parameter->default_value = deferred(as_expression(second));

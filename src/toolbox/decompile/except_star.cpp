@@ -10,9 +10,13 @@
 //
 // Values stay where they are on the stack, since the exception table counts them. Only what has no place in the source goes: the jump
 // is told to test the match as in `except`, the copies it needs and the clearing of names are cut out, and of the end only the way on
-// is left. A handler of another shape is not touched.
+// is left. A handler of another shape is not touched: what there is to change is collected from the code as it came, and done when every
+// handler has been read.
+#include <map>
 #include <optional>
+#include <tuple>
 
+#include "toolbox/decompile/operand_numbers.h"
 #include "toolbox/decompile/regions.h"
 
 namespace suture::toolbox {
@@ -20,46 +24,67 @@ namespace {
 
 class StarMarker {
  public:
-  explicit StarMarker(LiftedCode& code) : code_(code) {}
+  explicit StarMarker(LiftedCode& code)
+      : code_(code),
+        walked_(static_cast<size_t>(code.size()), 0),
+        clause_seen_(static_cast<size_t>(code.size()), -1) {}
 
   void run() {
-    for (int i = 0; i < code_.size(); ++i)
-      if (op(i) == Op::PushExcInfo) mark(i);
+    find_clearings();
+    for (int i = 0; i < code_.size(); ++i) {
+      if (prepares(i) >= 0) appends_[prepares(i)].push_back(i);
+      if (op(i) != Op::PushExcInfo) continue;
+      if (std::optional<Handler> handler = read(i)) handlers_.push_back(std::move(*handler));
+    }
+    for (const Handler& handler : handlers_) mark(handler);
   }
 
  private:
   struct Clause {
     int check = -1, copy = -1, jump = -1;
-    int unmatched = -1;  // the POP_TOP where the jump leads
-    int first = -1;      // of the body: stores or drops the match
-    int next = -1;       // where the next clause or the end begins
+    int unmatched = -1;     // the POP_TOP where the jump leads
+    int first = -1;         // of the body: stores or drops the match
+    int next = -1;          // where the next clause or the end begins
+    int place_behind = -1;  // place(next)
   };
+  struct Handler {
+    std::vector<Clause> clauses;
+    int end = -1, copy = -1, jump = -1;  // PREP_RERAISE_STAR and the test behind it
+  };
+  // `name = None; del name`: how it stores, the name, and the place behind it.
+  using Clearing = std::tuple<Op, int, int>;
 
   Op op(int index) const { return index >= 0 ? code_.at(index).op : Op::Stop; }
   bool is(int index, Op op, int arg) const { return this->op(index) == op && code_.at(index).arg == arg; }
   int from(int index) const { return index >= 0 ? code_.skip_empty(index) : -1; }
-  int after(int index) const { return index >= 0 ? from(code_.at(index).next) : -1; }
+  int after(int index) const { return code_.after(index); }
 
-  void mark(int handler) {
+  std::optional<Handler> read(int handler) {
     const int first = after(handler), second = after(first), third = after(second);
     int at = -1;
     if (is(first, Op::Copy, 1) && is(second, Op::BuildList, 0) && is(third, Op::Swap, 2))
       at = after(third);  // 3.11
     else if (is(first, Op::BuildList, 0) && is(second, Op::Copy, 2))
       at = third;
-    if (at < 0) return;
+    if (at < 0) return std::nullopt;
+    Handler found;
     while (const std::optional<Clause> clause = clause_at(at)) {
-      clear_no_name(*clause);
-      code_.at(clause->copy).op = Op::Nop;
-      code_.at(clause->unmatched).op = Op::Nop;
-      code_.at(clause->jump).flag = static_cast<int>(JumpTest::kFalse);
+      int& last_seen = clause_seen_[static_cast<size_t>(clause->check)];
+      if (last_seen == handler) return std::nullopt;  // clauses that go round in circles
+      last_seen = handler;
+      found.clauses.push_back(*clause);
       at = clause->next;
     }
-    mark_end(at);
+    found.end = prepares(at);
+    found.copy = after(found.end);
+    found.jump = after(found.copy);
+    if (!is(found.copy, Op::Copy, 1) || op(found.jump) != Op::JumpIf) return std::nullopt;
+    if (code_.at(found.jump).flag != static_cast<int>(JumpTest::kNotNone)) return std::nullopt;
+    return found;
   }
 
   // The clause whose type is computed from `at` on. All ways through a type's expression meet where it is compared.
-  std::optional<Clause> clause_at(int at) const {
+  std::optional<Clause> clause_at(int at) {
     Clause clause;
     clause.check = first_check(at);
     clause.copy = after(clause.check);
@@ -69,18 +94,19 @@ class StarMarker {
     clause.unmatched = from(code_.at(clause.jump).target);
     clause.first = after(clause.jump);
     clause.next = after(clause.unmatched);
+    clause.place_behind = place(clause.next);
     if (op(clause.unmatched) != Op::PopTop || clause.first < 0) return std::nullopt;
     return clause;
   }
 
-  int first_check(int at) const {
-    std::vector<bool> seen(static_cast<size_t>(code_.size()), false);
+  int first_check(int at) {
+    ++walk_;
     std::vector<int> work = {at};
     while (!work.empty()) {
       const int index = work.back();
       work.pop_back();
-      if (index < 0 || seen[static_cast<size_t>(index)] || prepares(index) >= 0) continue;
-      seen[static_cast<size_t>(index)] = true;
+      if (index < 0 || walked_[static_cast<size_t>(index)] == walk_ || prepares(index) >= 0) continue;
+      walked_[static_cast<size_t>(index)] = walk_;
       if (op(index) == Op::CheckEgMatch) return index;
       work.push_back(from(code_.at(index).next));
       work.push_back(from(code_.at(index).target));
@@ -92,7 +118,7 @@ class StarMarker {
   int prepares(int index) const {
     if (!is(index, Op::ListAppend, 1)) return -1;
     const int next = after(index);
-    return op(next) == Op::PrepReraiseStar || is(next, Op::Intrinsic2, kPrepareReraise) ? next : -1;
+    return op(next) == Op::PrepReraiseStar || is(next, Op::Intrinsic2, kPrepareReraiseStar) ? next : -1;
   }
   int place(int index) const {
     index = from(index);
@@ -100,16 +126,14 @@ class StarMarker {
     return end >= 0 ? end : index;
   }
 
-  // `name = None; del name`, where the body goes on to the next clause.
-  void clear_no_name(const Clause& clause) {
-    const LiftedInstruction& stored = code_.at(clause.first);
+  void find_clearings() {
     for (int i = 0; i < code_.size(); ++i) {
       if (op(i) != Op::LoadConst) continue;
       const int store = after(i), remove = after(store);
-      if (!is(store, stored.op, stored.arg) || !deletes(stored.op, op(remove)) ||
-          code_.at(remove).arg != stored.arg || place(code_.at(remove).next) != place(clause.next))
+      if (store < 0 || !deletes(op(store), op(remove)) || code_.at(remove).arg != code_.at(store).arg)
         continue;
-      for (const int cut : {i, store, remove}) code_.at(cut).op = Op::Nop;
+      const Clearing what(op(store), code_.at(store).arg, place(code_.at(remove).next));
+      for (const int cut : {i, store, remove}) clearings_[what].push_back(cut);
     }
   }
   static bool deletes(Op store, Op remove) {
@@ -122,20 +146,30 @@ class StarMarker {
     }
   }
 
-  void mark_end(int at) {
-    const int end = prepares(at);
-    const int copy = after(end), jump = after(copy);
-    if (!is(copy, Op::Copy, 1) || op(jump) != Op::JumpIf) return;
-    if (code_.at(jump).flag != static_cast<int>(JumpTest::kNotNone)) return;
-    for (int i = 0; i < code_.size(); ++i)
-      if (prepares(i) == end) code_.at(i).op = Op::PopTop;
-    code_.at(end).op = Op::PrepReraiseStar;
-    for (const int cut : {copy, jump}) code_.at(cut).op = Op::Nop;
-    code_.at(jump).target = -1;
+  void mark(const Handler& handler) {
+    for (const Clause& clause : handler.clauses) {
+      const LiftedInstruction& stored = code_.at(clause.first);
+      // Where the body goes on to the next clause.
+      const auto clearing = clearings_.find({stored.op, stored.arg, clause.place_behind});
+      if (clearing != clearings_.end())
+        for (const int cut : clearing->second) code_.at(cut).op = Op::Nop;
+      code_.at(clause.copy).op = Op::Nop;
+      code_.at(clause.unmatched).op = Op::Nop;
+      code_.at(clause.jump).flag = static_cast<int>(JumpTest::kFalse);
+    }
+    for (const int append : appends_[handler.end]) code_.at(append).op = Op::PopTop;
+    code_.at(handler.end).op = Op::PrepReraiseStar;
+    for (const int cut : {handler.copy, handler.jump}) code_.at(cut).op = Op::Nop;
+    code_.at(handler.jump).target = -1;
   }
 
-  static constexpr int kPrepareReraise = 1;  // of CALL_INTRINSIC_2
   LiftedCode& code_;
+  std::vector<Handler> handlers_;
+  std::map<Clearing, std::vector<int>> clearings_;  // the instructions
+  std::map<int, std::vector<int>> appends_;         // by the PREP_RERAISE_STAR behind them
+  int walk_ = 0;
+  std::vector<int> walked_;       // per instruction: the last walk that came by
+  std::vector<int> clause_seen_;  // per CHECK_EG_MATCH: the handler whose clause it was last
 };
 
 }  // namespace

@@ -98,4 +98,40 @@ Expression* make_not(SyntaxTree& tree, Expression* test) {
   return tree.make<UnaryOp>(UnaryOperator::Not, test);
 }
 
+namespace {
+
+constexpr int kDeepestTest = 100;
+
+int count_nots(const Expression* test) {
+  if (const UnaryOp* unary = as<UnaryOp>(test); unary && unary->op == UnaryOperator::Not)
+    return 1 + count_nots(unary->operand);
+  const BoolOp* both = as<BoolOp>(test);
+  int nots = 0;
+  for (const Expression* value : both ? both->values : Expressions{}) nots += count_nots(value);
+  return nots;
+}
+
+// De Morgan's laws down to the comparisons; null where make_not is.
+Expression* opposite(SyntaxTree& tree, Expression* test, int depth) {
+  const BoolOp* both = as<BoolOp>(test);
+  if (!both || both->whole || depth > kDeepestTest) return both ? nullptr : make_not(tree, test);
+  Expressions values;
+  for (Expression* value : both->values) {
+    Expression* other = opposite(tree, value, depth + 1);
+    if (!other) return nullptr;
+    values.push_back(other);
+  }
+  return tree.make<BoolOp>(both->op == BoolOperator::And ? BoolOperator::Or : BoolOperator::And,
+                           std::move(values));
+}
+
+}  // namespace
+
+Expression* plainest_test(SyntaxTree& tree, Expression* test) {
+  const UnaryOp* unary = as<UnaryOp>(test);
+  if (!unary || unary->op != UnaryOperator::Not || !as<BoolOp>(unary->operand)) return test;
+  Expression* other = opposite(tree, unary->operand, 0);
+  return other && count_nots(other) <= count_nots(test) ? other : test;
+}
+
 }  // namespace suture::toolbox

@@ -15,6 +15,8 @@ syntax::Expression* make_or(syntax::SyntaxTree& tree, syntax::Expression* a, syn
 // The opposite test, or null when no expression of it compiles to the same instructions: the compiler turns `not a in b`
 // into `a not in b`, which is another instruction.
 syntax::Expression* make_not(syntax::SyntaxTree& tree, syntax::Expression* test);
+// The test of a statement with the fewest `not`s: `not (a is None or not b)` is `a is not None and b`, with the same jumps.
+syntax::Expression* plainest_test(syntax::SyntaxTree& tree, syntax::Expression* test);
 bool same_expression(const syntax::Expression* a, const syntax::Expression* b);
 
 }  // namespace suture::toolbox

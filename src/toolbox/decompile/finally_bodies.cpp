@@ -86,29 +86,28 @@ class CopyComparison {
   }
 
   Op op(int index) const { return index >= 0 ? code_.at(index).op : Op::Stop; }
-  int after(int index) const { return index >= 0 ? code_.skip_empty(code_.at(index).next) : -1; }
   int behind_swap(int index) const {
-    return op(index) == Op::Swap && code_.at(index).arg == 2 ? after(index) : index;
+    return op(index) == Op::Swap && code_.at(index).arg == 2 ? code_.after(index) : index;
   }
 
   // [SWAP 2] POP_TOP [SWAP 2] POP_EXCEPT: a body that returns, breaks or continues drops the exception.
   bool leaves(int a) const {
     const int pop = behind_swap(a);
     return op(pop) == Op::PopTop && code_.at(pop).handler == cleanup_ &&
-           op(behind_swap(after(pop))) == Op::PopExcept;
+           op(behind_swap(code_.after(pop))) == Op::PopExcept;
   }
   bool compare_behind_leaving(int a, int b) {
     const bool has_value = op(a) == Op::Swap;
-    a = after(behind_swap(after(behind_swap(a))));
+    a = code_.after(behind_swap(code_.after(behind_swap(a))));
     if (has_value) b = behind_swap(b);
     // Both drop the iterators of the loops they leave; the other copy first drops a return value that was waiting.
-    for (int more = pops(b) - pops(a); more > 0; --more) b = after(b);
+    for (int more = pops(b) - pops(a); more > 0; --more) b = code_.after(b);
     push(a, b);
     return true;
   }
   int pops(int index) const {
     int count = 0;
-    for (; op(index) == Op::PopTop; index = after(index)) ++count;
+    for (; op(index) == Op::PopTop; index = code_.after(index)) ++count;
     return count;
   }
 

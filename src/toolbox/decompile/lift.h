@@ -17,6 +17,10 @@ enum class Op : uint8_t {
 #include "toolbox/decompile/lifted_ops.def"
 };
 const char* op_name(Op op);
+// A store into a variable.
+inline bool is_store(Op op) {
+  return op == Op::StoreFast || op == Op::StoreDeref || op == Op::StoreGlobal || op == Op::StoreName;
+}
 
 // How JumpIf decides.
 enum class JumpTest : uint8_t { kFalse, kTrue, kNone, kNotNone };
@@ -52,6 +56,11 @@ struct LiftedCode {
   // The first instruction at or behind `index` that does something: Nop and Jump are passed. In a cycle of nothing else, its
   // member with the smallest index.
   int skip_empty(int index) const;
+  // What runs behind an instruction that does not jump; -1: nothing, as behind -1.
+  int after(int index) const {
+    const int next = index >= 0 ? at(index).next : -1;
+    return next >= 0 ? skip_empty(next) : -1;
+  }
 };
 
 Result<LiftedCode> lift(const CodeTree& tree);

@@ -121,7 +121,7 @@ class CaseFinder {
     if (it.op != Op::LoadGlobal && it.op != Op::LoadName && it.op != Op::LoadFast && it.op != Op::LoadDeref)
       return false;
     int next = at;
-    do next = code_.at(next).next < 0 ? -1 : code_.skip_empty(code_.at(next).next);
+    do next = code_.after(next);
     while (next >= 0 && code_.at(next).op == Op::LoadAttr && !code_.at(next).flag);
     if (next < 0 || code_.at(next).op != Op::LoadConst || code_.at(next).next < 0) return false;
     return code_.at(code_.skip_empty(code_.at(next).next)).op == Op::MatchClass;
@@ -213,8 +213,8 @@ class CaseFinder {
   void find_leading_captures() {
     for (int at = code_.size() - 1; at >= 0; --at) {
       const LiftedInstruction& it = code_.at(at);
-      if (it.op != Op::Copy || it.arg != 1 || it.next < 0) continue;
-      const int store = code_.skip_empty(it.next);
+      if (it.op != Op::Copy || it.arg != 1) continue;
+      const int store = code_.after(at);
       if (store < 0 || !is_store(code_.at(store).op)) continue;
       const int jump = jump_of_guard(store);
       if (jump < 0 || !tests_something_else(store, jump)) continue;
@@ -232,7 +232,7 @@ class CaseFinder {
 
   int jump_of_guard(int at) const {
     for (int steps = 0; at >= 0 && steps < kLongestGuard && code_.at(at).op != Op::JumpIf; ++steps)
-      at = code_.at(at).next < 0 ? -1 : code_.skip_empty(code_.at(at).next);
+      at = code_.after(at);
     return at >= 0 && code_.at(at).op == Op::JumpIf ? at : -1;
   }
 
@@ -252,9 +252,6 @@ class CaseFinder {
   }
 
   static constexpr int kLongestGuard = 200;
-  static bool is_store(Op op) {
-    return op == Op::StoreFast || op == Op::StoreName || op == Op::StoreGlobal || op == Op::StoreDeref;
-  }
 
   Builder& builder_;
   const Scope& scope_;

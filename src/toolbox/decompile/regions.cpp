@@ -31,8 +31,6 @@ class RegionFinder {
 
  private:
   Op op(int index) const { return index >= 0 ? code_.at(index).op : Op::Stop; }
-  // The next instruction that does something.
-  int after(int index) const { return index >= 0 ? code_.skip_empty(code_.at(index).next) : -1; }
 
   // The region of an instruction: its handler, or, when that is dropped, the one of the handler's first instruction.
   Result<int> innermost(int instruction) {
@@ -74,7 +72,7 @@ class RegionFinder {
   HandlerKind classify(int handler) const {
     const int first = code_.skip_empty(handler);
     if (op(first) != Op::PushExcInfo) return std::nullopt;
-    int second = after(first);
+    int second = code_.after(first);
     if (op(second) == Op::WithExceptStart) return RegionKind::kWith;
     if (op(second) == Op::PopTop) return RegionKind::kExcept;
     return reaches_match(first);
@@ -102,8 +100,8 @@ class RegionFinder {
 
   // WITH_EXCEPT_START [await] POP_JUMP_IF_TRUE s; RERAISE; s: POP_TOP; POP_EXCEPT; POP_TOP; POP_TOP
   Result<int> last_of_suppression(int handler) const {
-    int at = after(after(code_.skip_empty(handler)));
-    if (op(at) == Op::Await) at = after(at);
+    int at = code_.after(code_.after(code_.skip_empty(handler)));
+    if (op(at) == Op::Await) at = code_.after(at);
     const auto wrong = [&] {
       return Error::unsupported(
           "decompile", fmt::format("offset {}: a with statement whose handler the compiler emits nowhere",
@@ -115,7 +113,7 @@ class RegionFinder {
     for (const Op expected : {Op::PopTop, Op::PopExcept, Op::PopTop, Op::PopTop}) {
       if (op(at) != expected) return wrong();
       last = at;
-      at = code_.skip_empty(code_.at(at).next);
+      at = code_.after(at);
     }
     return last;
   }

@@ -150,7 +150,7 @@ void Structurer::emit_while(int node, const Frame& frame, Statements& out, int& 
     emit(otherwise_from, outside, otherwise);
   }
   fill(body);
-  out.push_back(make<While>(test, std::move(body), std::move(otherwise)));
+  out.push_back(make<While>(plainest_test(builder_.tree, test), std::move(body), std::move(otherwise)));
   next = follow;
 }
 

@@ -176,7 +176,7 @@ bool Structurer::emit_assert(int node, Statements& out, int& next) {
     Expression* test = raises_when_true ? make_not(builder_.tree, it.test->expr) : it.test->expr;
     if (!test) continue;
     const auto* called = as<syntax::Call>(raise->exc);
-    out.push_back(make<Assert>(test, called ? called->args.front() : nullptr));
+    out.push_back(make<Assert>(plainest_test(builder_.tree, test), called ? called->args.front() : nullptr));
     next = raises_when_true ? it.no.to : it.yes.to;
     return true;
   }
@@ -202,7 +202,7 @@ bool Structurer::emit_branch(int node, const Frame& frame, Statements& out, int&
   const int second = swapped ? yes : no;
   const bool second_is_follow = second == inside.follow;
   if (!body_falls && !second_is_follow && !body.empty()) {  // what follows needs no else
-    out.push_back(make<If>(test, std::move(body), Statements{}));
+    out.push_back(make<If>(plainest_test(builder_.tree, test), std::move(body), Statements{}));
     if (merge < 0) {
       next = second;
       return false;
@@ -219,7 +219,7 @@ bool Structurer::emit_branch(int node, const Frame& frame, Statements& out, int&
     }
   }
   fill(body);
-  out.push_back(make<If>(test, std::move(body), std::move(otherwise)));
+  out.push_back(make<If>(plainest_test(builder_.tree, test), std::move(body), std::move(otherwise)));
   if (merge >= 0 && (body_falls || other_falls)) {
     next = merge;
     return false;

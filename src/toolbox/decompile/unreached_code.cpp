@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "toolbox/decompile/operand_numbers.h"
 #include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
@@ -13,10 +14,9 @@ namespace {
 
 // Is a yield left in a generator? An asynchronous one wraps what it yields, and its awaits look like yields otherwise.
 bool yields(const LiftedCode& lifted, bool asynchronous) {
-  constexpr int kWrapAsyncYield = 4;  // of CALL_INTRINSIC_1
   return std::ranges::any_of(lifted.instructions, [&](const LiftedInstruction& it) {
     if (!asynchronous) return it.op == Op::Yield || it.op == Op::YieldFrom;
-    return it.op == Op::AsyncGenWrap || (it.op == Op::Intrinsic1 && it.arg == kWrapAsyncYield);
+    return it.op == Op::AsyncGenWrap || (it.op == Op::Intrinsic1 && it.arg == kAsyncGenWrap);
   });
 }
 
@@ -92,8 +92,7 @@ class UnreachedCode {
   void keep_variables() {
     SyntaxTree& tree = builder_.tree;
     const std::set<std::string> captured = captured_names();
-    const size_t parameters = static_cast<size_t>(view_.arg_count + view_.kwonly_count) +
-                              ((view_.flags & kCodeVarArgs) != 0) + ((view_.flags & kCodeVarKeywords) != 0);
+    const auto parameters = static_cast<size_t>(view_.parameter_count());
     Expressions cells;
     for (size_t i = 0; i < view_.local_names.size() && i < view_.local_kinds.size(); ++i) {
       const bool cell = view_.local_kinds[i] & kLocalCell;

@@ -28,6 +28,7 @@ struct Side {
   const InstructionGraph& graph;
   std::vector<int> shared;     // local -> index into FrameState::locals, -1: none
   std::vector<int> constants;  // index into the tree's constants -> constant of the walk
+  std::vector<int> unordered;  // the same, where the order of a tuple does not count; -1: not met yet
 };
 
 const AbstractValue& from_top(const std::vector<AbstractValue>& stack, int position) {
@@ -43,8 +44,8 @@ class PathWalk {
  public:
   PathWalk(const InstructionGraph& first, const InstructionGraph& second, SyntheticLocals synthetic,
            int step_limit)
-      : first_{first, {}, {}},
-        second_{second, {}, {}},
+      : first_{first, {}, {}, {}},
+        second_{second, {}, {}, {}},
         synthetic_(std::move(synthetic)),
         steps_left_(step_limit) {}
 
@@ -57,7 +58,7 @@ class PathWalk {
   void share_locals();
   void intern_constants(Side& side);
   int constant_number(const Constant& constant);
-  int loaded_constant(const Side& side, const Node& node);
+  int loaded_constant(Side& side, const Node& node);
 
   // Where control goes on, and with what.
   void visit(int a, int b, FrameState state);
@@ -127,15 +128,20 @@ void PathWalk::intern_constants(Side& side) {
   for (const Constant& constant : side.graph.tree->constants)
     side.constants.push_back(constant_number(constant));
   for (const Constant& constant : side.graph.made) side.constants.push_back(constant_number(constant));
+  side.unordered.assign(side.constants.size(), -1);
 }
 
 // What is layout counts as equal, whatever it is.
-int PathWalk::loaded_constant(const Side& side, const Node& node) {
+int PathWalk::loaded_constant(Side& side, const Node& node) {
   static const Constant layout = Constant::none();
   if (node.operand == Node::Operand::kIgnored) return constant_number(layout);
   if (node.operand != Node::Operand::kConstantItems) return side.constants[static_cast<size_t>(node.index)];
-  unordered_.push_back({.kind = Constant::Kind::kFrozenset, .items = side.graph.constant(node).items});
-  return constant_number(unordered_.back());
+  int& number = side.unordered[static_cast<size_t>(node.index)];
+  if (number < 0) {
+    unordered_.push_back({.kind = Constant::Kind::kFrozenset, .items = side.graph.constant(node).items});
+    number = constant_number(unordered_.back());
+  }
+  return number;
 }
 
 bool PathWalk::same_value(const AbstractValue& a, const AbstractValue& b) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "base/escaped_text.h"
@@ -32,12 +33,23 @@ bool uses_name(const CodeTree& tree, const std::vector<std::string>& names) {
     return std::ranges::find_first_of(all, names) != all.end();
   };
   std::vector<const CodeTree*> codes = {&tree};
+  std::set<const CodeTree*> seen = {&tree};  // several may hold the same
   for (size_t next = 0; next < codes.size(); ++next) {
     if (in(codes[next]->view.names) || in(codes[next]->view.local_names)) return true;
-    for (const Constant& constant : codes[next]->constants)
-      if (constant.is(Constant::Kind::kCode)) codes.push_back(constant.code.get());
+    for (const Constant& constant : codes[next]->constants) {
+      const CodeTree* nested = constant.code.get();
+      if (nested && seen.insert(nested).second) codes.push_back(nested);
+    }
   }
   return false;
+}
+
+// What sees the variables of a body that has no locals. Nothing in the code of a class says what its metaclass is, whose
+// `__prepare__` makes the namespace.
+std::string namespace_reader(const CodeTree& body) {
+  const std::string anyone = "whoever looks at the namespace while it runs";
+  if (body.view.name == "<module>") return anyone;
+  return "its metaclass, whose namespace may refuse them (as that of enum.Enum does), and of " + anyone;
 }
 
 bool has_locals(const InstructionGraph& graph) { return (graph.tree->view.flags & kCodeOptimized) != 0; }
@@ -50,7 +62,8 @@ Status check_open_names(const InstructionGraph& first, const InstructionGraph& s
     const bool global = node.opcode == Opcode::LOAD_GLOBAL || node.opcode == Opcode::STORE_GLOBAL ||
                         node.opcode == Opcode::DELETE_GLOBAL;
     if (global && contains(names, second.name(node)))
-      return Error::unsupported("verify", fmt::format("{} is a global variable", second.name(node)));
+      return Error::unsupported("verify",
+                                fmt::format("{} is a global variable", escaped_line(second.name(node))));
   }
   return ok_status();
 }
@@ -150,7 +163,7 @@ Result<SyntheticLocals> find_synthetic_locals(const InstructionGraph& first, con
     locals.number_of_local.push_back(contains(names, name) ? locals.count++ : -1);
   locals.seen_by = frame_reader(first);
   if (!has_locals(second)) {
-    locals.seen_by = "whoever looks at the namespace while it runs";
+    locals.seen_by = namespace_reader(*first.tree);
     for (const std::string& name : second.tree->view.names)
       locals.number_of_name.push_back(contains(names, name) ? locals.count++ : -1);
   }
