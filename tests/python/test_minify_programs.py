@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bench.minify_program_faults import PROGRAM_FAULTS, ProgramFault, is_minimal, reduced
-from suture._minify import call_facts, frame_fault, modes, program_file, program_modes, repro_file
+from suture._minify import bisect, call_facts, frame_fault, modes, program_file, program_modes, repro_file
 from suture._minify.goals import Goal
 from suture._minify.program_file import ProgramFile
 from suture._minify.program_runs import Request, Runs
@@ -151,6 +151,13 @@ def test_a_program_that_gives_no_report_is_no_right_one(
     settings = modes.Settings(run_limit=60.0)
     assert program_modes.run_mode("query", path, settings, said.append) == code
     assert said[-1].startswith(told), said
+
+
+def test_what_cannot_be_told_is_not_bisected_as_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text("raise SystemExit(77)\n")
+    assert bisect.bisect_program([str(path)], untold=77).exit_code == 77
+    assert bisect.bisect_program([str(path)]).reproduced
 
 
 def test_runs_can_be_closed_while_they_run_and_before(tmp_path: Path) -> None:

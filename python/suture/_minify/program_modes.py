@@ -66,7 +66,10 @@ def _bisect(path: Path, settings: Settings, say: Say) -> int:
     from suture._minify.bisect_text import text_of
 
     found = bisect.bisect_program(
-        [str(path), "query"], progress=lambda label: say(f"running: {label}"), seconds=4 * settings.run_limit
+        [str(path), "query"],
+        progress=lambda label: say(f"running: {label}"),
+        seconds=4 * settings.run_limit,
+        untold=modes.CANNOT_RUN,
     )
     say(text_of(found).rstrip("\n"))
     return found.exit_code
