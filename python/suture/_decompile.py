@@ -24,7 +24,8 @@ class DecompiledCode:
     qualname: str
     first_line: int
     tier: int  # 1 idiomatic, 2 structured with flags, 3 dispatch loop, 4 annotated disassembly
-    verdict: str  # "verified: same bytecode", "verified: path-equivalent[, with ...]" or "unverified: <why>"
+    # "verified: same bytecode", "verified: path-equivalent[, with ...]", "verified: same behaviour on N calls" or "unverified: <why>"
+    verdict: str
     note: str = ""  # why it is not in a higher tier
 
 
@@ -149,7 +150,7 @@ def _with_examples(target: Any, source: CodeSource, result: Decompiled, tier: in
         if not difference:
             verdict = f"verified: same behaviour on {len(examples)} call{'s' if len(examples) != 1 else ''}"
             codes = [replace(code, verdict=verdict) for code in text.codes]
-            return replace(text, verdict=verdict, codes=codes, notes=[*result.notes, *text.notes])
+            return replace(text, verdict=verdict, codes=codes, notes=list(dict.fromkeys([*result.notes, *text.notes])))
         result.notes.append(f"tier {first}: {difference}")
     return result
 

@@ -2,7 +2,8 @@
 
 Every call runs in a forked child of its own, which starts from what this process holds, so that neither side sees what the
 other did. The first child runs the function and sends what came of the call; the second runs the text and compares: the result or
-the exception, and the arguments as the call leaves them. What cannot be pickled cannot be compared.
+the exception, and the arguments as the call leaves them: values, which places hold one object, strides of arrays and what memory they
+share. What cannot be pickled cannot be compared.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import io
 import math
 import os
 import pickle
@@ -83,19 +85,63 @@ def _outcome(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     try:
         ending: tuple[Any, ...] = ("returned", function(*args, **kwargs))
     except BaseException as error:
+        if _is_of_memory(error):
+            raise MemoryError(f"the call takes more than {_MEMORY >> 30} GiB") from None
         ending = ("raised", type(error), error.args)
-    return pickle.dumps((ending, args, kwargs))
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    pickler.dump((ending, args, kwargs))
+    return pickle.dumps((file.getvalue(), pickler.layouts))
+
+
+def _is_of_memory(error: BaseException | None) -> bool:
+    """It, or what it was raised from: the limit may be that of the child, which says nothing about the function."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, MemoryError):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
+
+
+class _Pickler(pickle.Pickler):
+    """Notes of every array, in the order of the pickle, what pickles do not keep: `layouts` has the number of the memory it is in,
+    where in there it begins from the first array in it, its strides, and whether it can be written."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.layouts: list[tuple[int, int, tuple[int, ...], bool]] = []
+        self._memories: dict[int, tuple[int, Any, int]] = {}  # by id: number, what it is of, first address
+
+    def persistent_id(self, value: Any) -> None:
+        if not isinstance(value, np.ndarray):
+            return
+        memory: Any = value
+        while isinstance(memory, np.ndarray) and memory.base is not None:
+            memory = memory.base
+        address = value.__array_interface__["data"][0]
+        number, _, first = self._memories.setdefault(id(memory), (len(self._memories), memory, address))
+        self.layouts.append((number, address - first, value.strides, value.flags.writeable))
 
 
 def _comparison(expected: bytes, other: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
     got = _outcome(other, args, kwargs)
-    return _difference(pickle.loads(expected), pickle.loads(got)).encode("utf-8", "backslashreplace")
+    (values, layouts), (other_values, other_layouts) = pickle.loads(expected), pickle.loads(got)
+    difference = _difference(pickle.loads(values), pickle.loads(other_values))
+    if not difference and layouts != other_layouts:
+        difference = "equal arrays with other strides, or that share other memory"
+    return difference.encode("utf-8", "backslashreplace")
 
 
 def _difference(expected: Any, got: Any) -> str:
+    pairs = _Pairs()
     for what, one, other in zip(("outcome", "arguments", "keyword arguments"), expected, got, strict=True):
-        if not _same(one, other, set()):
-            return f"another {what}: {_text(one)} from the function, {_text(other)} from the text"
+        if not pairs.same(one, other):
+            texts = _text(one), _text(other)
+            if texts[0] == texts[1]:
+                return f"another {what}: {texts[0]} from both, of other bits or with other objects at its places"
+            return f"another {what}: {texts[0]} from the function, {texts[1]} from the text"
     return ""
 
 
@@ -104,26 +150,64 @@ def _text(value: Any) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def _same(a: Any, b: Any, seen: set[tuple[int, int]]) -> bool:
-    if type(a) is not type(b):
-        return False
-    if (id(a), id(b)) in seen:
-        return True
-    seen.add((id(a), id(b)))
+class _Pairs:
+    """Values of two sides, with what was found equal so far. An object that can change has one partner on the other side, so that two
+    places with one object are two places with one object there. All that was looked at lives on: ids are of one object each."""
+
+    def __init__(self) -> None:
+        self._theirs: dict[int, Any] = {}  # by id of ours
+        self._ours: dict[int, Any] = {}  # by id of theirs
+        self._fixed: dict[tuple[int, int], tuple[Any, Any]] = {}  # that cannot change, but hold others
+
+    def same(self, a: Any, b: Any) -> bool:
+        if type(a) is not type(b):
+            return False
+        if a is b:
+            return True
+        if isinstance(a, _ATOMS):
+            return _same_atom(a, b)
+        if isinstance(a, tuple):
+            known = (id(a), id(b)) in self._fixed
+            self._fixed[id(a), id(b)] = a, b
+            return known or (len(a) == len(b) and all(map(self.same, a, b)))
+        if id(a) in self._theirs or id(b) in self._ours:
+            return self._theirs.get(id(a)) is b and self._ours.get(id(b)) is a
+        self._theirs[id(a)], self._ours[id(b)] = b, a
+        return self._same_inside(a, b)
+
+    def _same_inside(self, a: Any, b: Any) -> bool:
+        if isinstance(a, list):
+            return len(a) == len(b) and all(map(self.same, a, b))
+        if isinstance(a, dict):
+            return len(a) == len(b) and all(map(self.same, a.items(), b.items()))
+        if isinstance(a, (set, frozenset)):
+            return {(type(one), one) for one in a} == {(type(one), one) for one in b}
+        if isinstance(a, np.ndarray):
+            if a.dtype != b.dtype or a.shape != b.shape:
+                return False
+            return all(map(self.same, a.flat, b.flat)) if a.dtype == object else a.tobytes() == b.tobytes()
+        if type(a).__eq__ is not object.__eq__:
+            return bool(a == b)
+        return self._same_parts(a.__reduce_ex__(4), b.__reduce_ex__(4))
+
+    def _same_parts(self, a: Any, b: Any) -> bool:
+        """Of what pickle makes two objects from: a name, or a callable, its arguments, a state, and elements to iterate over."""
+        if isinstance(a, str) or isinstance(b, str):
+            return bool(a == b)
+        one, other = ((*parts[:3], *(each and list(each) for each in parts[3:5]), *parts[5:]) for parts in (a, b))
+        return self.same(one, other)
+
+
+_ATOMS = (int, float, complex, str, bytes, np.generic)
+
+
+def _same_atom(a: Any, b: Any) -> bool:
+    if isinstance(a, complex):
+        return _same_atom(a.real, b.real) and _same_atom(a.imag, b.imag)
     if isinstance(a, float):
         return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
-    if isinstance(a, complex):
-        return _same(a.real, b.real, seen) and _same(a.imag, b.imag, seen)
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(_same(x, y, seen) for x, y in zip(a, b, strict=True))
-    if isinstance(a, dict):
-        return len(a) == len(b) and _same(list(a.items()), list(b.items()), seen)
-    if isinstance(a, np.ndarray) and a.dtype != object:
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    if isinstance(a, np.ndarray):
-        return a.shape == b.shape and _same(a.ravel().tolist(), b.ravel().tolist(), seen)
-    if type(a).__eq__ is object.__eq__:  # equal when what it is made of is
-        return pickle.dumps(a) == pickle.dumps(b) or _same(vars(a) if hasattr(a, "__dict__") else a, vars(b), seen)
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     return bool(a == b)
 
 

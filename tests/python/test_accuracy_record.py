@@ -157,13 +157,13 @@ def test_shared_memory_is_what_numpy_says(make, shares, tmp_path):
 
 def test_what_a_child_gives_comes_back_whole():
     found = {"text": "x" * 300_000}  # more than a pipe holds
-    assert _accuracy._in_child(lambda: found) == found
+    assert _accuracy.in_child(lambda: found) == found
 
 
 def test_a_child_that_dies_or_raises_gives_nothing():
     for work in (lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: 1 // 0):
         with pytest.raises(CannotCopy, match="could not be repeated"):
-            _accuracy._in_child(work)
+            _accuracy.in_child(work)
 
 
 @pytest.mark.parametrize("trickles", [True, False])
@@ -186,7 +186,7 @@ def test_a_child_has_a_deadline_for_all_that_it_writes(trickles, monkeypatch):
     monkeypatch.setattr(_accuracy, "REPEAT_SECONDS", 1)
     start = time.monotonic()
     with pytest.raises(CannotCopy, match="it takes more than 1 s"):
-        _accuracy._in_child(work)
+        _accuracy.in_child(work)
     assert time.monotonic() - start < 20
 
 
@@ -198,5 +198,5 @@ def test_a_process_that_the_call_leaves_behind_is_not_waited_for():
         return {"done": True}
 
     start = time.monotonic()
-    assert _accuracy._in_child(work) == {"done": True}
+    assert _accuracy.in_child(work) == {"done": True}
     assert time.monotonic() - start < 20

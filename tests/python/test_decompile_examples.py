@@ -74,6 +74,56 @@ def test_results_exceptions_and_changed_arguments_count() -> None:
     assert difference(named, named, bound) == ""
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([1 + 0j, 1 + 0j, 1 + 0j], [1 + 0j, 1 + 0j, 5 + 0j]),
+        ([complex(0, 0.0)], [complex(0, -0.0)]),
+        ({"a": {"b": {"c": 1}}}, {"a": {"b": {"c": 2}}}),
+        ([{1: 1}, {1: 1}, {1: 1}], [{1: 1}, {1: 1}, {1: 2}]),
+        ({1}, {True}),
+        (np.array([1, [2]], dtype=object), np.array([1, [3]], dtype=object)),
+        (np.float32(0.0), np.float32(-0.0)),
+        (ValueError("a"), ValueError("b")),
+        (np.zeros((2, 3), order="C"), np.zeros((2, 3), order="F")),
+    ],
+    ids=str,
+)
+def test_every_part_of_a_result_counts(one: object, other: object) -> None:
+    assert difference(lambda: one, lambda: one, ()) == ""
+    assert difference(lambda: one, lambda: other, ()) != ""
+
+
+def test_it_counts_which_places_hold_one_object() -> None:
+    assert "with other objects" in difference(lambda x: x, lambda x: list(x), ([1],))
+    assert "with other objects" in difference(lambda x: [[]] * 2, lambda x: [[], []], (1,))
+    assert "with other objects" in difference(lambda x: x, lambda x: x.copy(), (np.ones(3),))
+    assert "share other memory" in difference(lambda x: x[1:], lambda x: x[1:].copy(), (np.ones(3),))
+    assert difference(lambda x: [x, x[1:]], lambda x: [x, x[1:]], (np.ones(3),)) == ""
+    itself: list[object] = []
+    itself.append(itself)
+    assert difference(lambda x: x, lambda x: x, (itself,)) == ""
+
+
+def test_running_into_the_limit_of_memory_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_examples, "_MEMORY", 64 << 20)
+
+    def grow(x: int) -> object:
+        try:
+            return bytes(1 << 30)
+        except MemoryError:
+            raise ValueError(x) from None
+
+    assert "cannot be compared: MemoryError" in difference(lambda x: bytes(1 << 30), lambda x: bytes(1 << 30), (1,))
+    assert "cannot be compared: MemoryError" in difference(grow, grow, (1,))
+
+
+def test_notes_of_two_texts_are_told_once() -> None:
+    result = suture.decompile(any_negative, tier=3, examples=[([1],)])
+    assert result.verdict == "verified: same behaviour on 1 call"
+    assert len(set(result.notes)) == len(result.notes)
+
+
 def test_calls_run_in_processes_of_their_own() -> None:
     seen: list[int] = []
 

@@ -227,6 +227,34 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         minimise(chain(6, {2: "maximum"}, fault="op=maximum,kind=run_error"), checkpoint=file)
 
 
+@pytest.mark.parametrize(
+    "content", [b"one\ntwo\nthree\n", b"[]\n", b"no line end", b"\xff\xfe\n\x00\n", b'{"suture_minify": 1}\n']
+)
+def test_a_file_that_is_no_checkpoint_stays_as_it_is(tmp_path, content):
+    from suture._minify.checkpoint import Checkpoint
+
+    file = tmp_path / "notes.txt"
+    file.write_bytes(content)
+    with pytest.raises(MinifyError, match="is no checkpoint"):
+        Checkpoint(file, "search")
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("row", [b'{"case": "a"}', b'{"case": "a", "verdict": "?"}', b"[]", b'"\xff"', b"torn"])
+def test_a_damaged_row_of_a_checkpoint_is_told(tmp_path, row):
+    from suture._minify.checkpoint import Checkpoint
+
+    file = tmp_path / "checkpoint"
+    Checkpoint(file, "search").add("a", Verdict.SAME)
+    whole = file.read_bytes()
+    file.write_bytes(whole + row)  # without its end: torn by the end of a process
+    assert Checkpoint(file, "search").verdicts == {"a": Verdict.SAME}
+    assert file.read_bytes() == whole
+    file.write_bytes(whole + row + b"\n" + whole.splitlines(keepends=True)[1])
+    with pytest.raises(MinifyError, match="line 3 of the checkpoint"):
+        Checkpoint(file, "search")
+
+
 def test_a_checkpoint_that_cannot_be_written_is_said_so(tmp_path):
     with pytest.raises(MinifyError, match="cannot be used: .*; choose another file"):
         minimise(chain(5, {2: "maximum"}, fault="op=maximum,kind=run_error"), checkpoint=tmp_path / "no" / "such")

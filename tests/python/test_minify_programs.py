@@ -3,16 +3,23 @@ are reduced, what is at fault is named, and the file proves itself."""
 
 from __future__ import annotations
 
+import ast
+import json
 import subprocess
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from bench.minify_program_faults import PROGRAM_FAULTS, ProgramFault, is_minimal, reduced
-from suture._minify import program_file
+from suture._minify import bisect, call_facts, frame_fault, modes, program_file, program_modes, repro_file
 from suture._minify.goals import Goal
 from suture._minify.program_file import ProgramFile
+from suture._minify.program_runs import Request, Runs
 from suture._minify.repro_file import NotARepro
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -86,7 +93,7 @@ def test_level_4_leaves_a_launcher_of_the_program(
 
 def test_the_file_is_the_program_for_tools_that_run_programs(run_python: Run, tmp_path: Path) -> None:
     """Two frames compile."""
-    path = program_file.write(ProgramFile(LAUNCHED, "other_result", "f"), tmp_path, program_file.REPRO)
+    path = program_file.write(ProgramFile(LAUNCHED, "other_result", "f"), tmp_path, repro_file.REPRO)
     done = run_python("-m", "suture", "check", "--compare", str(path))
     told = done.stdout + done.stderr
     assert "Another result than NumPy's" in told and "SB101" in told
@@ -95,8 +102,124 @@ def test_the_file_is_the_program_for_tools_that_run_programs(run_python: Run, tm
 def test_a_file_keeps_what_it_was_given(tmp_path: Path) -> None:
     text = 'from __future__ import annotations\n"""not its docstring"""\nx = 1\n'
     given = ProgramFile(text, "other_result", "f", ["a b", "'"], 'He said """x"""', "a\n  b", str(tmp_path))
-    found = program_file.load(program_file.write(given, tmp_path, program_file.REPRO))
+    found = program_file.load(program_file.write(given, tmp_path, repro_file.REPRO))
     assert found == given
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1\n",
+        "from __future__ import annotations; import numpy as np\nnp.ones(3)\n",
+        "from __future__ import annotations; from __future__ import division; x = 'é'\n",
+        "from __future__ import (\n    annotations,\n); x = 1\n",
+    ],
+)
+def test_a_file_without_a_fault_keeps_every_statement(text: str, tmp_path: Path) -> None:
+    given = ProgramFile(text, "other_result", "f", [], "f: it is wrong", fault="")
+    found = program_file.load(program_file.write(given, tmp_path, repro_file.REPRO))
+    assert (found.title, found.fault) == (given.title, "")
+    assert ast.unparse(ast.parse(found.text)) == ast.unparse(ast.parse(text))
+
+
+@pytest.mark.parametrize(
+    ("goal", "text", "code", "told"),
+    [
+        (
+            "other_result",
+            "import os; os._exit(3)\n",
+            77,
+            "CANNOT RUN HERE: `suture check` on the program ends with exit code 3",
+        ),
+        (
+            "other_result",
+            "raise ValueError(1)\n",
+            77,
+            "CANNOT RUN HERE: `suture check` on the program ends with exit code 3 (ValueError",
+        ),
+        ("other_result", "x = 1\n", 0, "NOT REPRODUCED: its results are NumPy's"),
+        ("breaks", "x = 1\n", 0, "NOT REPRODUCED: the goal is not reached"),
+        ("error", "x = 1\n", 0, "NOT REPRODUCED: it does not fail"),
+        ("error", "raise ValueError(1)\n", 1, "REPRODUCED: error: it ends with exit code 1 (ValueError"),
+    ],
+)
+def test_a_program_that_gives_no_report_is_no_right_one(
+    goal: str, text: str, code: int, told: str, tmp_path: Path
+) -> None:
+    path = program_file.write(ProgramFile(text, goal), tmp_path, repro_file.REPRO)
+    said: list[str] = []
+    settings = modes.Settings(run_limit=60.0)
+    assert program_modes.run_mode("query", path, settings, said.append) == code
+    assert said[-1].startswith(told), said
+
+
+def test_what_cannot_be_told_is_not_bisected_as_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text("raise SystemExit(77)\n")
+    assert bisect.bisect_program([str(path)], untold=77).exit_code == 77
+    assert bisect.bisect_program([str(path)]).reproduced
+
+
+def test_runs_can_be_closed_while_they_run_and_before(tmp_path: Path) -> None:
+    runs = Runs(native=False)
+    assert runs.run("", "p.py", Request("")).code == 0
+    started = tmp_path / "started"
+    with ThreadPoolExecutor() as pool:
+        program = f"import pathlib, time\npathlib.Path({str(started)!r}).touch()\ntime.sleep(60)\n"
+        waiting = pool.submit(runs.run, program, "p.py", Request(""))
+        deadline = time.monotonic() + 30
+        while not started.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        runs.close()
+        assert waiting.result(30).code < 0
+    assert runs.run("", "p.py", Request("")).code < 0
+
+    idle = Runs(native=False)
+    idle.run("", "p.py", Request(""))
+    idle.close()
+    assert idle.run("", "p.py", Request("")).code < 0  # the server that was free is gone
+
+
+def entry(frame: int) -> dict[str, Any]:
+    at = {"frame": frame, "function": f"f{frame}", "kind": "function", "line": 1, "entry": 0, "guards": []}
+    return {**at, "made_here": False}
+
+
+def found_by(run: Callable[[dict[str, Any], str, str], str], frames: int) -> tuple[frame_fault.FrameFault, int]:
+    """What is located when `run` says how the program ends, and how often it ran."""
+    facts = {"function": "f", "number": 1, "arguments": {}, "served": [entry(number) for number in range(frames)]}
+    calls = []
+
+    def probe(options: Any, watch: str, backend: str) -> frame_fault.Probe:
+        calls.append(options)
+        return frame_fault.Probe(run(options, watch, backend), json.dumps(facts))
+
+    return frame_fault.locate(probe, "f"), len(calls)
+
+
+def test_the_frame_at_fault_is_found_by_halves() -> None:
+    found, runs = found_by(lambda options, *_: "call 1" if options.get("frame_limit", 999) > 200 else "", 256)
+    assert (found.part, found.function) == ("frame", "f200") and runs <= 3 + 1 + 8
+
+
+def test_what_was_not_tried_is_not_said_and_nobody_is_named_by_chance() -> None:
+    found, _ = found_by(lambda options, *_: "" if "frame_limit" in options else "call 1", 3)
+    assert found.part == "" and "with the frames up to 2 compiled" in str(found)
+    found, _ = found_by(lambda options, watch, _: "" if "frame_limit" in options or watch == "fresh" else "call 1", 3)
+    assert (found.part, found.function) == ("guards", "f") and "entry" not in str(found)
+    found, _ = found_by(lambda *_: "something else", 3)
+    assert "the finding names no call: something else" in str(found)
+    found, _ = found_by(lambda *_: "", 3)
+    assert "the result was right this time" in str(found)
+
+
+def test_what_is_noted_of_arguments_runs_nothing_of_the_program() -> None:
+    class Loud:
+        def __repr__(self) -> str:
+            raise AssertionError("it ran")
+
+    assert call_facts._shown((1, "a", np.float32(2), Loud(), [Loud()])) == "(1, 'a', np.float32(2.0), <Loud>, <list>)"
+    assert len(call_facts._shown("x" * 10**6)) <= 60 and len(call_facts._shown(10**9999)) <= 60
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,16 @@ def bisect_slow(
     return _Search(SlowSubject(case, ratio, seconds), progress).result()
 
 
-def bisect_program(command: list[str], *, seconds: float = 60.0, progress: Progress = lambda text: None) -> Bisection:
-    """Of `python COMMAND`: a failure is an exit code, an exception, a signal or no end within `seconds`."""
-    return _Search(ProgramSubject(command, seconds), progress).result()
+def bisect_program(
+    command: list[str],
+    *,
+    seconds: float = 60.0,
+    progress: Progress = lambda text: None,
+    untold: int | None = None,
+) -> Bisection:
+    """Of `python COMMAND`: a failure is an exit code, an exception, a signal or no end within `seconds`; the exit code `untold`
+    says neither."""
+    return _Search(ProgramSubject(command, seconds, untold), progress).result()
 
 
 class _Search:

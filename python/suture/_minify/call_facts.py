@@ -16,7 +16,8 @@ from suture import _api, _core
 from suture.cli import _accuracy
 
 _SHOWN = 60  # characters of an argument
-_PLAIN = (bool, int, float, complex, str, bytes, tuple, np.ndarray)  # of globals, others are code
+_MOST_ELEMENTS = 8  # of a tuple
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, tuple, np.ndarray)  # of globals, others are code
 
 
 def watch(what: str, descriptor: int) -> None:
@@ -45,8 +46,8 @@ class _Noting(_accuracy.Recorder):
     def begin(self, call: Any, key: Any, number: int, function: Any, arguments: tuple[Any, ...]) -> bool:
         code = function.__code__
         self._given = {name: _shown(value) for name, value in zip(code.co_varnames, arguments, strict=False)}
-        found = {name: function.__globals__.get(name) for name in code.co_names}
-        self._given |= {name: _shown(value) for name, value in found.items() if isinstance(value, _PLAIN)}
+        found = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
+        self._given |= {name: _shown(value) for name, value in found.items() if type(value) in _PLAIN}
         self._before = _entries()
         return super().begin(call, key, number, function, arguments)
 
@@ -73,7 +74,19 @@ def _entries() -> dict[tuple[int, int], dict[str, Any]]:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, np.ndarray):
+    """Runs nothing of the program: a __repr__ of its own could change what it does."""
+    kind = type(value)
+    if kind is np.ndarray:
         return f"{value.dtype}{list(value.shape)} strides {list(value.strides)}"
-    text = repr(value)
+    if kind is tuple:
+        rest = ", ..." if len(value) > _MOST_ELEMENTS else ""
+        text = f"({', '.join(map(_shown, value[:_MOST_ELEMENTS]))}{rest})"
+    elif kind in (str, bytes):
+        text = repr(value[: _SHOWN + 1])
+    elif kind is int:
+        text = repr(value) if value.bit_length() < 4 * _SHOWN else hex(value)
+    elif kind in _PLAIN or (issubclass(kind, np.generic) and kind.__module__ == "numpy"):
+        text = repr(value)
+    else:
+        text = f"<{kind.__name__}>"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

@@ -29,22 +29,24 @@ class Checkpoint:
             raise self._trouble(error) from error
 
     def _read(self, search: str) -> None:
-        lines = self._path.read_text(encoding="utf-8").splitlines()
-        try:
-            if json.loads(lines[0]) != {"suture_minify": 1, "search": search}:
-                raise MinifyError(
-                    f"{self._path} is the checkpoint of another search: choose another file, or remove it"
-                )
-            for line in lines[1:]:
-                row = json.loads(line)
+        whole, _, torn = self._path.read_bytes().rpartition(b"\n")
+        first, *rows = whole.split(b"\n")
+        header = {"suture_minify": 1, "search": search}
+        found = _parsed(first)
+        if not isinstance(found, dict) or found.keys() != header.keys():
+            raise MinifyError(f"{self._path} is no checkpoint, and stays as it is: choose another file")
+        if found != header:
+            raise MinifyError(f"{self._path} is the checkpoint of another search: choose another file, or remove it")
+        for number, line in enumerate(rows, 2):
+            row = _parsed(line)
+            try:
                 self.verdicts[row["case"]] = Verdict(row["verdict"])
-        except json.JSONDecodeError as error:
-            # The last line of a process that was killed may be torn.
-            if not self.verdicts and len(lines) < 2:
-                raise MinifyError(f"{self._path} is no checkpoint: {error}") from error
-            with self._path.open("r+", encoding="utf-8") as file:
-                whole = [line + "\n" for line in lines[: 1 + len(self.verdicts)]]
-                file.truncate(len("".join(whole).encode()))
+            except (KeyError, TypeError, ValueError):
+                raise MinifyError(
+                    f"line {number} of the checkpoint {self._path} is no verdict: choose another file, or remove it"
+                ) from None
+        if torn:  # by the end of the process that wrote it
+            os.truncate(self._path, len(whole) + 1)
 
     def _write(self, row: dict[str, Any]) -> None:
         try:
@@ -59,3 +61,11 @@ class Checkpoint:
     def _trouble(self, error: OSError) -> MinifyError:
         reason = os.strerror(error.errno) if error.errno else str(error)
         return MinifyError(f"the checkpoint {self._path} cannot be used: {reason}; choose another file")
+
+
+def _parsed(line: bytes) -> Any:
+    """None: it is no JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None

@@ -46,9 +46,7 @@ class _Checks(_accuracy.Watch):
     def begin(self, call: Any, key: Any, number: int, function: Any, arguments: tuple[Any, ...]) -> bool:
         directory = tempfile.mkdtemp(prefix="suture-level4-")
         try:
-            self._expected[key, number] = _accuracy._in_child(
-                lambda: _interpreted(call, function, arguments, directory)
-            )
+            self._expected[key, number] = _accuracy.in_child(lambda: _interpreted(call, function, arguments, directory))
             store = ArrayStore(Path(directory))
             self._expected[key, number] = decode_leaves(self._expected[key, number]["given"], store)
         except CannotCopy:
@@ -61,7 +59,7 @@ class _Checks(_accuracy.Watch):
         expected = self._expected.pop((key, number))
         if given and given[0][0] == "exception" and str(given[0][1]).endswith("BackendCompilerFailed"):
             return  # a graph is to blame, and there is a file
-        mismatch = _accuracy._compared(number, expected, given)["mismatch"]
+        mismatch = _accuracy.compared(number, expected, given)["mismatch"]
         if mismatch:
             self._told.add(key)
             _startup.warn(f"{key.function} ({key.file}:{key.line}): {mismatch} {_leave_launcher(key, mismatch)}")
@@ -76,7 +74,7 @@ def _interpreted(call: Any, function: Any, arguments: tuple[Any, ...], directory
     for stream in (1, 2):
         os.dup2(nowhere, stream)
     try:
-        given = call.given(_accuracy._call_bound(function, arguments), "")
+        given = call.given(_accuracy.call_bound(function, arguments), "")
     except BaseException as error:
         given = call.given(None, type(error).__name__)
     try:

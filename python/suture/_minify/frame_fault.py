@@ -4,8 +4,8 @@ How it works
     The program is run again under settings that take one part away each:
         every call compiles anew      right now: an entry served a call that it was not made for, so a guard is too weak
         graphs run under NumPy        right now: the frames are right and a graph is compiled wrongly
-        only the first n frames       frames are numbered as functions are decorated and as resume functions are made; the first n
-        are compiled                  with which it is wrong names the frame
+        only the first n frames       frames are numbered as functions are decorated and as resume functions are made; an n with
+        are compiled                  which it is wrong, and with n - 1 right, names the frame: found by halves
     An entry that served the wrong call and was made by another one is compared with it: what differs between the two calls and
     is named by no guard is what the guards do not see.
 """
@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from suture._minify.first_failing import first_failing
+
 GUARDS, FRAME, RESUME, GRAPH, UNKNOWN = "guards", "frame", "resume", "graph", ""
-_MOST_FRAMES = 64
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,11 @@ class FrameFault:
 def locate(run: Run, function: str) -> FrameFault:
     """Of a program whose calls of `function` give another result than NumPy."""
     as_it_is = run({}, "facts", "")
+    if not as_it_is.why:
+        return _unknown(function, "the result was right this time")
     call = _call_of(as_it_is.why)
-    if not as_it_is.why or call is None:
-        return FrameFault(
-            UNKNOWN, function, ["which frame is at fault could not be told: the result was right this time"]
-        )
+    if call is None:
+        return _unknown(function, f"the finding names no call: {as_it_is.why}")
     facts = [json.loads(line) for line in as_it_is.facts.splitlines()]
     if not run({}, "fresh", "").why:
         return _of_guards(run, facts, function, call)
@@ -73,17 +74,24 @@ def locate(run: Run, function: str) -> FrameFault:
     return _of_frames(run, facts, function)
 
 
+def _unknown(function: str, why: str) -> FrameFault:
+    return FrameFault(UNKNOWN, function, [f"which frame of {function} is at fault could not be told: {why}"])
+
+
 def _call_of(why: str) -> int | None:
     found = re.search(r"\bcall (\d+)", why)
     return int(found[1]) if found else None
 
 
 def _first_wrong(run: Run, frames: Iterable[int]) -> int | None:
-    """The first frame with which, when it and those before it are compiled and no other, the result is wrong."""
-    for number in sorted(frames)[:_MOST_FRAMES]:
-        if run({"frame_limit": number + 1}, "", "").why:
-            return number
-    return None
+    """A frame with which, when it and all before it are compiled and no other, the result is wrong, and without which it is
+    right. None: it is right with all of them."""
+    numbers = sorted(frames)
+
+    def wrong(count: int) -> bool:
+        return bool(run({"frame_limit": numbers[count - 1] + 1}, "", "").why)
+
+    return numbers[first_failing(len(numbers), wrong) - 1] if numbers and wrong(len(numbers)) else None
 
 
 def _of_guards(run: Run, facts: list[dict[str, Any]], function: str, call: int) -> FrameFault:
@@ -91,7 +99,7 @@ def _of_guards(run: Run, facts: list[dict[str, Any]], function: str, call: int) 
     reused = [entry for entry in wrong["served"] if not entry["made_here"]] if wrong else []
     if len(reused) > 1:
         guilty = _first_wrong(run, {entry["frame"] for entry in reused})
-        reused = [entry for entry in reused if guilty in (None, entry["frame"])]
+        reused = [entry for entry in reused if entry["frame"] == guilty]
     for entry in reused:
         maker = next((row for row in facts if _made(row, entry)), None)
         if wrong is None or maker is None or maker["function"] != function:
@@ -128,7 +136,9 @@ def _of_frames(run: Run, facts: list[dict[str, Any]], function: str) -> FrameFau
     frames = {each["frame"]: each for row in facts for each in row["served"]}
     number = _first_wrong(run, frames)
     if number is None:
-        return FrameFault(UNKNOWN, function, [f"at fault: several frames of {function} together; each alone is right"])
+        if not frames:
+            return _unknown(function, "no compiled frame served its calls")
+        return _unknown(function, f"with the frames up to {max(frames)} compiled, which served its calls, it is right")
     frame = frames[number]
     resume = frame["kind"] == "resume"
     what = f"the resume function {frame['function']}" if resume else f"the frame of {frame['function']}"

@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,18 @@ class Ending:
     @property
     def failed(self) -> bool:
         return self.code != 0
+
+    def in_words(self) -> str:
+        code = f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
+        return f"{code} ({self.last_line})" if self.last_line else code
+
+
+@dataclass(frozen=True)
+class Answer:
+    """reached: whether a program reaches the goal; None: it cannot be told. why: in words."""
+
+    reached: bool | None
+    why: str
 
 
 @dataclass(frozen=True)
@@ -146,9 +158,19 @@ class Goal:
         """Whether the program reaches the goal in a process that has nothing loaded, with the backend that it names."""
         return self._reached(self._in_a_new_process(text))
 
-    def why_in_a_new_process(self, text: str) -> str:
-        """The finding in words; "" when the goal is not reached there."""
-        return str(self.finding(_report(self._in_a_new_process(text))).get("why", ""))
+    def answer_in_a_new_process(self, text: str) -> Answer:
+        """Of a program that `learn` need not have seen: with the goal `error`, that it fails."""
+        ending = self._in_a_new_process(text)
+        if self._name == "error":
+            return Answer(ending.failed, f"it ends with {ending.in_words()}" if ending.failed else "it does not fail")
+        report = _report(ending)
+        if report and self._is_reached_by(report):
+            return Answer(True, str(self.finding(report).get("why", "")))
+        if not report or report["verdict"] == "failed":
+            return Answer(
+                None, f"`suture check` on the program ends with {ending.in_words()} and says nothing of the goal"
+            )
+        return Answer(False, "its results are NumPy's" if self.is_of_results else "the goal is not reached")
 
     def _in_a_new_process(self, text: str) -> Ending:
         way = self._ways[-1]
@@ -197,6 +219,9 @@ class Goal:
         report = _report(ending)
         if not report or (report["verdict"] == "failed" and not self._may_fail):
             return False
+        return self._is_reached_by(report)
+
+    def _is_reached_by(self, report: dict[str, Any]) -> bool:
         functions: list[dict[str, Any]] = report["functions"]
         if self._name in _COUNTS:
             return any(row[_COUNTS[self._name]] >= self._least for row in functions)
@@ -240,6 +265,3 @@ def _report(ending: Ending) -> dict[str, Any]:
     except (ValueError, IndexError):
         return {}
     return found if isinstance(found, dict) and "findings" in found else {}
-
-
-Test = Callable[[str], bool]

@@ -98,7 +98,7 @@ def reduce(
         if not wanted.is_of_results:
             return _told(Done(result, _write(result.text, settings), certified), settings, say)
         fault = wanted.locate(result.text)
-        title = f"{wanted.function}: {wanted.why_in_a_new_process(result.text)}"
+        title = f"{wanted.function}: {wanted.answer_in_a_new_process(result.text).why}"
     found = ProgramFile(result.text, goal, wanted.function, given, title, str(fault), str(file.absolute().parent))
     path = program_file.write(found, settings.directory, repro_file.REPRO)
     say(f"\n{title}\n{fault}")

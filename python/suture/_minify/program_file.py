@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import tokenize
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -50,7 +51,7 @@ class ProgramFile:
 
 
 _TYPES = {"goal": str, "function": str, "arguments": list, "directory": str, "format": int}
-LAUNCHER, REPRO = repro_file.LAUNCHER, repro_file.REPRO
+LAUNCHER = repro_file.LAUNCHER
 
 
 def load(path: Path) -> ProgramFile:
@@ -66,7 +67,8 @@ def load(path: Path) -> ProgramFile:
     calls = [node.value for node in tree.body if isinstance(node, ast.Expr) and _is_ours(node.value)]
     if not line or len(calls) != 1 or not isinstance(calls[0], ast.Call):
         raise NotARepro(f"{path} holds no program to reduce")
-    title, *rest = (ast.get_docstring(tree) or "").partition(_COMMAND)[0].split("\n")
+    says = ast.get_docstring(tree, clean=False) or ""
+    title, *rest = (says.rpartition(_COMMAND)[0] or says).split("\n")
     fault = "\n".join(rest).strip("\n")
     return ProgramFile(_futures(tree) + text, title=title, fault=fault, **_settings(path, calls[0]))
 
@@ -92,8 +94,23 @@ def _settings(path: Path, call: ast.Call) -> dict[str, Any]:
 
 def _futures(tree: ast.Module) -> str:
     """Imports of __future__ stand at the top of a file; they are the program's."""
-    imports = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
-    return "".join(ast.unparse(node) + "\n" for node in imports)
+    return "".join(ast.unparse(node) + "\n" for node in _future_imports(tree))
+
+
+def _future_imports(tree: ast.Module) -> list[ast.ImportFrom]:
+    return [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+
+
+def _without_futures(text: str, tree: ast.Module) -> str:
+    """Other statements of their lines stay."""
+    data = text.encode()
+    starts = [0, *(found.end() for found in re.finditer(rb"\n", data))]
+    for node in reversed(_future_imports(tree)):
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        begin = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        data = data[:begin] + re.sub(rb"\A[ \t\f]*;[ \t\f]*", b"", data[end:])
+    return data.decode()
 
 
 def write(program: ProgramFile, directory: Path, stem: str, default: str = "run") -> Path:
@@ -110,18 +127,13 @@ def write(program: ProgramFile, directory: Path, stem: str, default: str = "run"
 
 def text_of(program: ProgramFile, name: str, default: str) -> str:
     tree = ast.parse(program.text)
-    lines = program.text.splitlines(keepends=True)
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            for at in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[at] = "\n"
     given = {key: value for key, value in asdict(program).items() if key in _TYPES and value}
     words = "".join(f"    {key}={value!r},\n" for key, value in (given | {"default": default}).items())
     fault = f"{program.fault}\n\n" if program.fault else ""
     title = " ".join(program.title.split())
     says = f"{title}\n\n{fault}{_COMMAND}{name} [run | query | minify | analyze | bisect | explain]\n"
     call = f"from suture.repro import program\n\nprogram(\n    __file__,\n{words})\n"
-    body = "".join(lines).lstrip("\n")
+    body = _without_futures(program.text, tree).lstrip("\n")
     return f"{_docstring(says)}\n{_futures(tree)}{call}\n{_LINE}{body}"
 
 

@@ -27,9 +27,15 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
             return modes.DONE
         if mode == "run":
             say(explained(found))
-        why = goal.why_in_a_new_process(found.text)
-    say(f"REPRODUCED: {found.goal} of {goal.function}: {why}" if why else "NOT REPRODUCED: its results are NumPy's")
-    return modes.REPRODUCED if why else modes.NOT_REPRODUCED
+        answer = goal.answer_in_a_new_process(found.text)
+    if answer.reached is None:
+        return modes.cannot_run(answer.why, say)
+    if not answer.reached:
+        say(f"NOT REPRODUCED: {answer.why}")
+        return modes.NOT_REPRODUCED
+    what = f"{found.goal} of {goal.function}" if goal.function else found.goal
+    say(f"REPRODUCED: {what}: {answer.why}" if answer.why else f"REPRODUCED: {what}")
+    return modes.REPRODUCED
 
 
 def explained(found: ProgramFile) -> str:
@@ -60,7 +66,10 @@ def _bisect(path: Path, settings: Settings, say: Say) -> int:
     from suture._minify.bisect_text import text_of
 
     found = bisect.bisect_program(
-        [str(path), "query"], progress=lambda label: say(f"running: {label}"), seconds=4 * settings.run_limit
+        [str(path), "query"],
+        progress=lambda label: say(f"running: {label}"),
+        seconds=4 * settings.run_limit,
+        untold=modes.CANNOT_RUN,
     )
     say(text_of(found).rstrip("\n"))
     return found.exit_code

@@ -103,10 +103,10 @@ class Runs:
             ran = server.ask(header)
         except wire.Closed:
             with self._lock:
+                if self._closed:  # which ended the server
+                    return Ran(_CLOSED)
                 self._all.remove(server)
             server.close()
-            if self._closed:
-                return Ran(_CLOSED)
             raise RuntimeError("the process that runs candidates ended; what it wrote to stderr says why") from None
         self._free.put(server)
         return ran

@@ -190,8 +190,9 @@ class ProgramSubject:
 
     backend = "native"
 
-    def __init__(self, command: Sequence[str], seconds: float = 60.0) -> None:
-        self.command, self.seconds = list(command), seconds
+    def __init__(self, command: Sequence[str], seconds: float = 60.0, untold: int | None = None) -> None:
+        """untold: the exit code with which it says that it cannot tell."""
+        self.command, self.seconds, self._untold = list(command), seconds, untold
         self.signature: Signature | None = None
 
     def _environment(self, variant: Variant) -> dict[str, str]:
@@ -220,6 +221,8 @@ class ProgramSubject:
             return Outcome(kind_of_signal(-process.returncode), "run", signal=-process.returncode)
         if process.returncode == 0:
             return Outcome("pass")
+        if process.returncode == self._untold:
+            return Outcome(INVALID, "run", message=f"exit code {self._untold}")
         exception, _, message = _last_line(errors.decode(errors="replace")).partition(": ")
         if not re.fullmatch(r"[A-Za-z_][\w.]*", exception):
             exception, message = "", f"exit code {process.returncode}"

@@ -190,7 +190,7 @@ class Comparer(Watch):
             reader = ArgumentReader(self._store)
             owned = zip(record["arguments"], arguments, strict=True)
             copies = tuple(reader.read(tree, own) for tree, own in owned)
-            found = _in_child(lambda: self._repeat(function, copies, key, number, record))
+            found = in_child(lambda: self._repeat(function, copies, key, number, record))
         except CannotCopy as problem:
             self.leave_out(key, f"other arguments in the second run, and {problem}")
             return False
@@ -200,15 +200,15 @@ class Comparer(Watch):
 
     def take(self, key: Key, number: int, call: _Call, given: list[Leaf]) -> None:
         recorded = decode_leaves(read_call(self.path(key, number))["given"], self._store)
-        _merge(self._row(key), _compared(number, given, recorded))
+        _merge(self._row(key), compared(number, given, recorded))
 
     def _repeat(self, function: Any, copies: tuple[Any, ...], key: Key, number: int, record: Any) -> dict[str, Any]:
         call = _Call(self, key, number, copies)
         try:
-            given = call.given(_call_bound(function, copies), "")
+            given = call.given(call_bound(function, copies), "")
         except BaseException as error:
             given = call.given(None, type(error).__name__)
-        return _compared(number, given, decode_leaves(record["given"], self._store))
+        return compared(number, given, decode_leaves(record["given"], self._store))
 
     def _row(self, key: Key) -> dict[str, Any]:
         return self._rows.setdefault(key, _new_row(key))
@@ -244,7 +244,7 @@ def _merge(row: dict[str, Any], found: dict[str, Any]) -> None:
         row["ulp"], row["worst"] = found["ulp"], found["worst"]
 
 
-def _call_bound(function: Any, bound: tuple[Any, ...]) -> Any:
+def call_bound(function: Any, bound: tuple[Any, ...]) -> Any:
     """Calls a function with one value per parameter, in the order of its variables: *args is a tuple, **kwargs a dict."""
     code = function.__code__
     plain, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
@@ -254,7 +254,7 @@ def _call_bound(function: Any, bound: tuple[Any, ...]) -> Any:
     return function(*positional, **keywords, **(rest.pop(0) if rest else {}))
 
 
-def _in_child(work: Any) -> dict[str, Any]:
+def in_child(work: Any) -> dict[str, Any]:
     """The result of work() in a forked child; CannotCopy when there is none."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -315,7 +315,7 @@ def _difference(name: str, expected: Any, got: Any) -> str:
     return f"{name} is {_shown(got)}; NumPy gives {_shown(expected)}"
 
 
-def _compared(number: int, numpy_gave: list[Leaf], suture_gave: list[Leaf]) -> dict[str, Any]:
+def compared(number: int, numpy_gave: list[Leaf], suture_gave: list[Leaf]) -> dict[str, Any]:
     """Of one call: ulp, worst, mismatch."""
     found: dict[str, Any] = {"ulp": 0.0, "worst": "", "mismatch": ""}
     place = f"of call {number + 1}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suture.cli import USAGE
 from suture.cli._streams import emit_text, say, text
@@ -64,11 +64,11 @@ def _bisect(arguments: argparse.Namespace, progress: Progress) -> Bisection:
     path = Path(arguments.file)
     if not path.exists():
         raise OSError(f"there is no {path}")
-    limit: dict[str, float] = {"seconds": arguments.seconds} if arguments.seconds else {}
+    limit: dict[str, Any] = {"seconds": arguments.seconds} if arguments.seconds else {}
     if _holds_a_program(path):
         if arguments.slow or arguments.arguments:
             raise ValueError(f"{path} says itself what is wrong: it takes no --slow and no arguments")
-        return bisect.bisect_program([str(path), "query"], progress=progress, **limit)
+        return bisect.bisect_program([str(path), "query"], progress=progress, untold=77, **limit)
     case = _case_of(path)
     if case is not None:
         return _of_case(case, arguments, progress, limit)
