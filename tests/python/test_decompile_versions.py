@@ -136,6 +136,11 @@ def test_type_parameters(module: str, version: tuple[int, int]) -> None:
     assert_comes_back(version, TYPE_PARAMETERS[module])
 
 
+def test_the_line_of_a_class_may_be_stored_in_a_variable_around_it() -> None:
+    body = "__firstlineno__ = 1\n    class C:\n        nonlocal __firstlineno__\n        x = 1\n"
+    assert_comes_back((3, 13), f"\n\ndef f():\n    {body}")
+
+
 def test_the_time_for_except_star_clauses_grows_with_their_number() -> None:
     clauses = "".join(f" except* A{i} as e{i}:\n  g(e{i})\n" for i in range(2_000))
     code = compile(f"def f(g):\n try:\n  g()\n{clauses}", "<m>", "exec", 0, True)

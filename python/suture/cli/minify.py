@@ -199,10 +199,9 @@ def _launcher_of_last(settings: Settings, out: Say) -> Path | None:
     last = record.newest_of_the_dead(records)
     if last is None:
         out("no process died while it compiled or ran a graph")
-        for alive in records:
-            out(
-                f"process {alive.pid} has been {alive.doing} for {alive.age}; end it, and this command takes its record"
-            )
+    for alive in (each for each in records if each.alive and (last is None or each.began > last.began)):
+        out(f"process {alive.pid} has been {alive.doing} for {alive.age}; end it, and this command takes its record")
+    if last is None:
         return None
     out(f"process {last.pid} ended {last.age} ago while {last.doing}")
     path = repro_file.write(record.repro_of(last), settings.directory, repro_file.LAUNCHER)
@@ -221,8 +220,13 @@ def _list(as_json: bool) -> int:
         say("nothing was begun and not ended")
     for each in records:
         state = "alive" if each.alive else "died"
-        say(f"{each.age:>6} ago  process {each.pid} ({state}): {each.doing}: {' '.join(each.command)}")
+        say(f"{each.age:>6} ago  process {each.pid} ({state}): {each.doing}: {_one_line(each.command)}")
     return OK
+
+
+def _one_line(command: list[str]) -> str:
+    """Programs given with -c have lines of their own."""
+    return " ".join(command).encode("unicode_escape").decode("ascii")
 
 
 def _row(record: Record) -> dict[str, object]:

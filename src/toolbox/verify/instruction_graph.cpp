@@ -312,9 +312,12 @@ void Builder::mark_layout_constants() {
   for (size_t i = 0; i + 1 < graph_.nodes.size(); ++i) {
     Node& load = graph_.nodes[i];
     const Node& store = graph_.nodes[i + 1];
-    if (load.opcode != Opcode::LOAD_CONST || store.opcode != Opcode::STORE_NAME) continue;
+    // A class body may declare the name nonlocal.
+    const bool deref = store.opcode == Opcode::STORE_DEREF;
+    if (load.opcode != Opcode::LOAD_CONST || !(deref || store.opcode == Opcode::STORE_NAME)) continue;
     if (load.next != static_cast<int>(i) + 1 || is_entered(store.instruction)) continue;
-    const std::string& name = graph_.name(store);
+    const std::string& name =
+        deref ? tree.view.local_names[static_cast<size_t>(store.index)] : graph_.name(store);
     const Constant& constant = graph_.constant(load);
     if (name == "__firstlineno__" && constant.is(Constant::Kind::kInt))
       load.operand = Node::Operand::kIgnored;
