@@ -36,6 +36,7 @@ COMPREHENSIONS = {
     "never": "x = (None for i in y if False)",
 }
 DISPLAYS = {
+    "items behind mappings": "x = {**a, 'k': 1, **b, 'l': 2, 'm': 3}\nx = {'k': 1, **a}\nx = {**a, **{}}",
     "constants from conditions": "x = [1 or 1, 2, 3]\nx = {1 or 1, 2, 4}\nx = (0 and 0, 0)\nf([1, 2], {1, 2})",
 }
 COMPARISONS = {

@@ -146,11 +146,14 @@ void Evaluator::merge_dict(int depth, bool of_call) {
   const Dict* dict = as<Dict>(slot->expr);
   if (!dict || !slot->display) return fail("items are added to something other than a display");
   Expressions keys = dict->keys, values = dict->values;
-  // A chunk comes behind others, of named arguments behind `**mapping`; `{**{}}` and `f(**{})` begin with an empty display.
+  // Items come behind others or behind `**mapping`, named arguments behind the latter only; `{**{}}` and `f(**{})` begin with
+  // an empty display.
   constexpr size_t kChunk = 16;
   const Dict* more = added->display ? as<Dict>(added->expr) : nullptr;
+  const bool behind_mapping = !keys.empty() && !keys.back();
   const bool chunk =
-      more && (of_call ? !keys.empty() && !keys.back() && names_arguments(*more) : keys.size() >= kChunk);
+      more && !more->keys.empty() &&
+      (of_call ? behind_mapping && names_arguments(*more) : behind_mapping || keys.size() >= kChunk);
   if (chunk) {
     keys.insert(keys.end(), more->keys.begin(), more->keys.end());
     values.insert(values.end(), more->values.begin(), more->values.end());
