@@ -150,3 +150,28 @@ def test_the_time_for_except_star_clauses_grows_with_their_number() -> None:
     assert time.process_time() - begin < 1
     assert result.tier == 1
     assert result.source.count("except*") == 2_000
+
+
+@pytest.mark.parametrize(
+    ("source", "old", "new"),
+    [
+        ("def f(a, b):\n    return a < b\n", b"\x6b\x02", b"\x6b\x00"),  # COMPARE_OP: the mask of <
+        (
+            "def f(a):\n    for x in a:\n        pass\n    return a\n",
+            b"\x5d\x02",
+            b"\x5d\x03",
+        ),  # FOR_ITER: behind END_FOR
+    ],
+)
+def test_arguments_that_the_interpreter_trusts_are_checked(source: str, old: bytes, new: bytes) -> None:
+    version = (3, 12)
+    if other_python(version) is None:
+        pytest.skip("no Python 3.12")
+    compiler, why = compiler_for(version)
+    assert compiler is not None, why
+    data = compiler(source, 0)
+    assert data.count(old) == 1
+    record = _toolbox.decompile_marshal(data.replace(old, new), version, compiler, "", None, "", 1)
+    assert record["verdict"] == "unverified: not decompiled"
+    same, reason = _toolbox.same_bytecode_marshal(data.replace(old, new), data, version)
+    assert not same and reason
