@@ -15,16 +15,8 @@ from suture import _core, _toolbox
 from suture._code_sources import Placeholders
 from suture._recompile import RUNNING, compile_here
 
-# The graph is called like this by transformed code, whatever its own name.
-GRAPH_NAME = "__compiled_fn_1"
-
-
-# Blocks that one function enters and another leaves, see src/bytecode/readable_blocks.h.
-_BLOCK_NOTES = {
-    "__enter": "__enter(manager): calls `manager.__enter__` and returns its `__exit__`, for a with statement whose body is elsewhere",
-    "__enter_as": "__enter_as(manager): the same, returns what `manager.__enter__` gives and its `__exit__`",
-    "__entered": "__entered(exit): a with statement that was entered elsewhere; leaving it calls `exit`",
-}
+_NAMES = _toolbox.output_names()
+GRAPH_NAME = _NAMES["graph"]  # what transformed code calls the graph, whatever its own name
 
 
 @dataclass(frozen=True)
@@ -129,12 +121,13 @@ class _Writer:
         self._names: dict[int, str] = {}  # of continuations
 
     def write(self, entries: list[_core.CompiledEntry]) -> CompiledText:
-        self._shown_by_entries = {id(entry["function"]) for entry in entries}
+        reached = {id(entry["function"]) for entry in entries}
         for entry in entries:
             self._entry(entry)
         for entry in entries:
             for _, continuation in _continuations(entry):
-                self._not_reached(continuation)
+                if id(continuation) not in reached | self._shown:
+                    self._not_reached(continuation)
         for entry in entries:
             row = self._guards[entry["compile_id"]]
             self._parts.append(row["text"][row["text"].index(f"def {row['name']}(") :])
@@ -144,7 +137,7 @@ class _Writer:
                 "resume functions are called by who called the transformed function, and variables are emptied when they die"
             )
         source = "\n\n".join(self._parts)
-        self._notes += [note for name, note in _BLOCK_NOTES.items() if re.search(rf"\b{name}\(", source)]
+        self._notes += [note for name, note in _NAMES["helpers"].items() if re.search(rf"\b{name}\(", source)]
         head = "".join(line + "\n" for line in self._imports)
         return CompiledText(
             (head + "\n\n" if head else "") + source, self._texts, self._notes, self._placeholders.objects
@@ -196,8 +189,6 @@ class _Writer:
                 self._notes.append(f"{variable} in {transformed.__name__}: a {what.__module__}.{what.__qualname__}")
 
     def _not_reached(self, function: types.FunctionType) -> None:
-        if id(function) in self._shown_by_entries | self._shown:
-            return
         self._shown.add(id(function))
         text = self._original(function)
         self._texts.append(text)
@@ -218,7 +209,7 @@ def _continuations(entry: _core.CompiledEntry) -> Iterator[tuple[str, types.Func
     if transformed is None:
         return
     for variable, cell in zip(transformed.__code__.co_freevars, transformed.__closure__ or (), strict=True):
-        if variable.startswith(("__resume_at_", "__iteration_at_")):
+        if variable.startswith(_NAMES["continuations"]):
             function = getattr(cell.cell_contents, "__wrapped__", None)
             if isinstance(function, types.FunctionType):
                 yield variable, function

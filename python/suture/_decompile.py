@@ -181,12 +181,9 @@ def _decompile(source: CodeSource, tier: int, check: bool, python: str | None) -
         source.data, source.version, compiler, why_not, source.facts, source.select, tier
     )
     codes = [DecompiledCode(*code) for code in record["codes"]]
-    verdict = record["verdict"]
-    if source.objects and verdict.startswith("verified") and _uses_name(source, "_K"):
-        verdict = "unverified: `_K` in the text is a name of the program's and the list of constants"
     return Decompiled(
         source=record["source"],
-        verdict=verdict,
+        verdict=record["verdict"],
         tier=record["tier"],
         version=source.version,
         notes=list(_notes(codes, source, record["renamed"])),
@@ -194,17 +191,6 @@ def _decompile(source: CodeSource, tier: int, check: bool, python: str | None) -
         constants=source.objects,
         renamed=record["renamed"],
     )
-
-
-def _uses_name(source: CodeSource, name: str) -> bool:
-    """In the running version only: others have no objects."""
-    todo = [marshal.loads(source.data)]
-    while todo:
-        code = todo.pop()
-        if name in code.co_names + code.co_varnames + code.co_freevars + code.co_cellvars:
-            return True
-        todo += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return False
 
 
 def _notes_of(codes: list[DecompiledCode], constants: list[Any]) -> Iterator[str]:

@@ -49,7 +49,7 @@ def code_named(code: types.CodeType, name: str) -> types.CodeType | None:
 
 def _printed_code(source: str, name: str, code: types.CodeType) -> types.CodeType | None:
     """`source` compiled where it stands; None when it does not compile or does not define the function."""
-    free = tuple(sorted({*code.co_freevars} - {"__tail_call", "__release_arguments"}))
+    free = tuple(sorted({*code.co_freevars} - {*_toolbox.output_names()["markers"]}))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -220,6 +220,15 @@ def decompile_marshal(
     qualname: of the code object meant, "" for all. tier: the first to try.
     """
 
+class OutputNames(TypedDict):
+    graph: str
+    markers: tuple[str, str]  # tail calls, release of arguments
+    continuations: tuple[str, str]  # what names of resume and iteration functions begin with
+    helpers: dict[str, str]  # of readable text only: name and meaning
+
+def output_names() -> OutputNames:
+    """Names in transformed code, see src/bytecode/output_names.h."""
+
 def decompile_output(
     data: bytes, version: tuple[int, int], kind: str, name: str, compile_hook: Callable[[str, int], bytes] | None
 ) -> DecompileRecord:

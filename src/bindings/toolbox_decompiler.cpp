@@ -13,6 +13,7 @@
 #include "base/nearest_name.h"
 #include "bindings/toolbox_module.h"
 #include "bytecode/marshal_reader.h"
+#include "bytecode/output_names.h"
 #include "bytecode/pyc_file.h"
 #include "bytecode/readable_output.h"
 #include "toolbox/decompile/decompile.h"
@@ -151,7 +152,20 @@ CompileSource compile_source(const nb::object& hook) {
   };
 }
 
+// Names in transformed code, and those of helpers in its text with what they mean.
+nb::dict output_names() {
+  nb::dict helpers, names;
+  for (const BlockHelper& helper : kBlockHelpers)
+    helpers[nb::str(std::string(helper.name).c_str())] = std::string(helper.meaning);
+  names["graph"] = std::string(kGraphName);
+  names["markers"] = nb::make_tuple(std::string(kTailCallName), std::string(kReleaseArgumentsName));
+  names["continuations"] = nb::make_tuple(kResumeName, kIterationName);
+  names["helpers"] = helpers;
+  return names;
+}
+
 void bind_decompiler(nb::module_& module) {
+  module.def("output_names", &output_names);
   module.def("decompile_marshal", &decompile_marshal, nb::arg("data"), nb::arg("version"),
              nb::arg("compile_hook").none(), nb::arg("unverifiable"), nb::arg("facts").none(),
              nb::arg("qualname"), nb::arg("tier"));

@@ -13,16 +13,29 @@ namespace suture {
 inline constexpr std::string_view kTailCallName = "__tail_call";                  // see cpython/tail_call.h
 inline constexpr std::string_view kReleaseArgumentsName = "__release_arguments";  // the same
 inline constexpr std::string_view kGraphName = "__compiled_fn_1";
+
 // Of readable text only, see readable_blocks.h.
 inline constexpr std::string_view kEnterName = "__enter", kEnterAsName = "__enter_as",
                                   kEnteredName = "__entered";
+struct BlockHelper {
+  std::string_view name, meaning;
+};
+inline constexpr std::array kBlockHelpers = {
+    BlockHelper{
+        kEnterName,
+        "__enter(manager): calls `manager.__enter__` and returns its `__exit__`, for a with statement whose "
+        "body is elsewhere"},
+    BlockHelper{kEnterAsName,
+                "__enter_as(manager): the same, returns what `manager.__enter__` gives and its `__exit__`"},
+    BlockHelper{kEnteredName,
+                "__entered(exit): a with statement that was entered elsewhere; leaving it calls `exit`"},
+};
 
 inline bool is_output_name(std::string_view name) {
-  constexpr std::array kNames = {kTailCallName, kReleaseArgumentsName, kEnterName, kEnterAsName,
-                                 kEnteredName};
   constexpr std::string_view kGraphs = "__compiled_fn";
-  return std::ranges::find(kNames, name) != kNames.end() || name.starts_with(kGraphs) ||
-         name.starts_with(kResumeName) || name.starts_with(kIterationName);
+  return name == kTailCallName || name == kReleaseArgumentsName || name.starts_with(kGraphs) ||
+         name.starts_with(kResumeName) || name.starts_with(kIterationName) ||
+         std::ranges::find(kBlockHelpers, name, &BlockHelper::name) != kBlockHelpers.end();
 }
 
 }  // namespace suture

@@ -1,12 +1,11 @@
 // How it works: one walk that remembers the constants that were loaded last, each with the places that load it.
 #include "bytecode/readable_displays.h"
 
+#include "bytecode/compiler_limits.h"
 #include "bytecode/instruction_editor.h"
 
 namespace suture {
 namespace {
-
-constexpr int kFewestFolded = 3;  // elements of a list or set from which on the compiler loads a tuple
 
 class Folder {
  public:
@@ -41,10 +40,10 @@ class Folder {
         if (enough) return fold_tuple(i);
         break;
       case Opcode::BUILD_LIST:
-        if (enough && size >= kFewestFolded) fold_elements(i, Opcode::LIST_EXTEND);
+        if (enough && size >= kFewestFoldedElements) fold_elements(i, Opcode::LIST_EXTEND);
         break;
       case Opcode::BUILD_SET:
-        if (enough && size >= kFewestFolded) fold_elements(i, Opcode::SET_UPDATE);
+        if (enough && size >= kFewestFoldedElements) fold_elements(i, Opcode::SET_UPDATE);
         break;
       default: break;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "bytecode/compiler_limits.h"
 #include "bytecode/instruction_editor.h"
 #include "bytecode/loaded_code.h"
 #include "bytecode/output_names.h"
@@ -15,8 +16,6 @@
 
 namespace suture {
 namespace {
-
-constexpr int kMostPushedArguments = 30;  // STACK_USE_GUIDELINE of the compiler
 
 class Rewriter {
  public:

@@ -29,19 +29,20 @@ def one(found, start):
     return found[name]
 
 
-def test_a_branch_on_a_single_result():
-    def f(x):
-        if x.sum() > 0:
-            return x * 3
-        return x - 1
+def branch(x):
+    if x.sum() > 0:
+        return x * 3
+    return x - 1
 
-    compiled = suture.compile(f)
-    check(f, compiled, (np.arange(4.0),))
+
+def test_a_branch_on_a_single_result():
+    compiled = suture.compile(branch)
+    check(branch, compiled, (np.arange(4.0),))
     result = suture.decompile(compiled)
     assert (result.tier, result.verdict) == (1, "verified: same bytecode")
     text = one(texts(compiled), "__transformed_code_0")
     assert re.fullmatch(
-        r"def __transformed_code_0_for_f\(x\):\n"
+        r"def __transformed_code_0_for_branch\(x\):\n"
         r"    graph_out_0, = __compiled_fn_1\(x\)\n"
         r"    if graph_out_0:\n"
         r"        return __resume_at_\d+_2\(x\)\n"
@@ -139,13 +140,8 @@ def test_every_graph_has_a_name_of_its_own():
 
 
 def test_resume_functions_without_a_compile_are_shown_too():
-    def f(x):
-        if x.sum() > 0:
-            return x * 3
-        return x - 1
-
-    compiled = suture.compile(f)
-    check(f, compiled, (np.arange(4.0),))
+    compiled = suture.compile(branch)
+    check(branch, compiled, (np.arange(4.0),))
     source = suture.decompile(compiled).source
     assert re.search(
         r"# .*__resume_at_\d+_3 \(.*\): nothing has been compiled for it\ndef __resume_at_\d+_3\(x\):\n    return x - 1\n",
@@ -257,13 +253,20 @@ def test_two_functions_of_one_place_have_two_names():
         y = x
         y += 1
         y[0] = 7
-        print(x[0], end="")
+        print(x[0])
         z = x[::-1]
         z[:2] = 3
-        print(end="")
-        return y is x, x, y
+        print(x)
+        x, y = y, z
+        return x is y, x, y
 
     compiled = suture.compile(f)
     check(f, compiled, (np.arange(4.0),))
-    texts(compiled)  # asserts that no name occurs twice
-    assert frames_compiled(compiled) > 0
+    found = texts(compiled)
+    assert len([name for name in found if name.endswith("_again_1")]) == 1
+    parameters = {name: text.split("(", 1)[1].split(")")[0].count(",") for name, text in found.items()}
+    calls = [call for text in found.values() for call in re.findall(r"return (__resume_at_\w+)\((.*)\)", text)]
+    assert len(calls) == 2
+    for name, arguments in calls:
+        assert arguments.count(",") == parameters[name]
+    assert frames_compiled(compiled) == 2

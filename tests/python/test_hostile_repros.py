@@ -11,24 +11,14 @@ import numpy as np
 import pytest
 
 from suture import repro
-from suture._minify import data, modes, repro_file
-from suture._minify.case import Case, CaseError, inputs_of
-from suture._minify.launcher import input_names
-from suture._minify.repro_file import ReproFile
-
-GRAPH = """\
-graph "g" captured
-  x = placeholder() : f64[3] ; "x"
-  abs_1 = abs(x) : f64[3] ; "np.abs"
-  inputs x
-  return abs_1
-"""
+from suture._minify import data, modes
+from suture._minify.case import CaseError
+from tests.support.small_repro import write_small_repro
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    case = Case(GRAPH, inputs_of([np.ones(3)]), backend="eager")
-    return repro_file.write(ReproFile(case, input_names(case), title="t"), tmp_path, "repro")
+    return write_small_repro(tmp_path)
 
 
 def asked(path: Path, mode: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:

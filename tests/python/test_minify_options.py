@@ -8,27 +8,16 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from suture._minify import program_file, repro_file
-from suture._minify.case import Case
+from suture._minify import program_file
 from suture._minify.checkpoint import Checkpoint
-from suture._minify.launcher import input_names
 from suture._minify.oracle import MinifyError
 from suture._minify.program_file import ProgramFile
-from suture._minify.repro_file import ReproFile
 from suture._minify.source import reduce_source
 from suture.cli import main
 from suture.repro import main as repro_main
-
-GRAPH = """\
-graph "g" captured
-  x = placeholder() : f64[3] ; "x"
-  abs_1 = abs(x) : f64[3] ; "np.abs"
-  inputs x
-  return abs_1
-"""
+from tests.support.small_repro import write_small_repro
 
 
 @pytest.fixture
@@ -36,10 +25,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with a program, a repro file and a file that holds a program."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app.py").write_text("import sys\nsys.exit('x')\n")
-    from suture._minify.case import inputs_of
-
-    case = Case(GRAPH, inputs_of([np.ones(3)]), backend="eager")
-    repro_file.write(ReproFile(case, input_names(case), title="t"), tmp_path, "repro")
+    write_small_repro(tmp_path)
     program_file.write(ProgramFile("x = 1\n", "other_result", "f"), tmp_path, "held")
     return tmp_path
 

@@ -43,6 +43,15 @@ bool is_class_code(const CodeTree& code) {
   return !is_module_code(code) && (code.view.flags & kCodeOptimized) == 0;
 }
 
+// Defaults and annotations that are no literals are `_K[i]` in the text, too.
+bool are_placeholders_in(const FunctionFacts& facts) {
+  const auto keyword = [](const auto& named) { return is_placeholder(named.second); };
+  const auto annotation = [](const auto& each) { return is_placeholder(each.value); };
+  return std::ranges::any_of(facts.defaults, is_placeholder) ||
+         std::ranges::any_of(facts.keyword_defaults, keyword) ||
+         std::ranges::any_of(facts.annotations, annotation);
+}
+
 // What a check has proved, and how much that leaves open.
 constexpr int kUnproved = 10;
 std::pair<std::string, int> proved(const CodeVerdict& verdict) {
@@ -389,6 +398,7 @@ void Decompiler::list_what_moved() {
 
 Decompilation Decompiler::report(std::string source) {
   Decompilation out{.source = std::move(source)};
+  const bool two_tables = are_placeholders_in(options_.function) && has_own_table(root_);
   int weakest = 0;
   for (const CodeTree* code : codes_) {
     const Unit& unit = units_[static_cast<size_t>(unit_of_.at(code))];
@@ -402,6 +412,8 @@ Decompilation Decompiler::report(std::string source) {
       each.verdict = "unverified: not decompiled";
     } else if (!options_.compile) {
       each.verdict = "unverified: " + options_.unverifiable;
+    } else if (two_tables) {
+      each.verdict = "unverified: `_K` is a name of the program's, and what the text calls its constants";
     } else if (verdict == verdicts_.end()) {
       each.verdict = "unverified: it has no counterpart in the recompiled text";
     } else if (verdict->second.kind != CodeVerdict::Kind::kDifferent) {

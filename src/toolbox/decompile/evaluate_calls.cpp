@@ -1,6 +1,7 @@
 // Calls, and the making of functions and classes.
 #include <fmt/format.h>
 
+#include "bytecode/compiler_limits.h"
 #include "toolbox/decompile/evaluate.h"
 #include "toolbox/decompile/operand_numbers.h"
 #include "toolbox/decompile/string_literals.h"
@@ -117,7 +118,6 @@ std::optional<std::vector<Keyword>> Evaluator::named_pairs(const Expression* exp
 
 // The compiler calls this way when there are stars, or too many arguments for the stack.
 void Evaluator::call_ex(bool has_keywords) {
-  constexpr size_t kManyArguments = 30;
   std::vector<Keyword> keywords;
   bool starred = false;
   if (has_keywords) {
@@ -138,7 +138,7 @@ void Evaluator::call_ex(bool has_keywords) {
     args = elements_of(positional->expr);
     for (const Expression* arg : args) starred = starred || as<Starred>(arg);
   }
-  if (!is_display || (!starred && args.size() + 2 * keywords.size() <= kManyArguments))
+  if (!is_display || (!starred && args.size() + 2 * keywords.size() <= kMostPushedArguments))
     args = {make<Starred>(as_expression(positional))};
   Value* second = pop();
   Value* first = second;

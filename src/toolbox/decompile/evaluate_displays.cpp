@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bytecode/compiler_limits.h"
 #include "toolbox/decompile/evaluate.h"
 #include "toolbox/decompile/string_literals.h"
 #include "toolbox/verify/constant_tests.h"
@@ -11,16 +12,11 @@ namespace suture::toolbox {
 
 using namespace syntax;
 
-namespace {
-constexpr size_t kFewestFolded =
-    3;  // constants in a list or set from which on the compiler makes one of them
-}
-
 bool Evaluator::execute_display(const LiftedInstruction& it) {
   switch (it.op) {
     case Op::BuildTuple: push_expr(make<Tuple>(unfolded(operands(it.arg), 1))); break;
-    case Op::BuildList: push_expr(make<List>(unfolded(operands(it.arg), kFewestFolded))); break;
-    case Op::BuildSet: push_expr(make<Set>(unfolded(operands(it.arg), kFewestFolded))); break;
+    case Op::BuildList: push_expr(make<List>(unfolded(operands(it.arg), kFewestFoldedElements))); break;
+    case Op::BuildSet: push_expr(make<Set>(unfolded(operands(it.arg), kFewestFoldedElements))); break;
     case Op::BuildMap: {
       const Expressions parts = operands(2 * it.arg);
       Expressions keys, values;
@@ -115,11 +111,11 @@ void Evaluator::extend_display(int depth, Value* added) {
   // Equal constants of a set are one when it is folded.
   const bool folded =
       constant && elements.empty() && constant->items && !constant->items->empty() &&
-      (list ? constant->is(suture::Constant::Kind::kTuple) && constant->items->size() >= kFewestFolded
+      (list ? constant->is(suture::Constant::Kind::kTuple) && constant->items->size() >= kFewestFoldedElements
             : constant->is(suture::Constant::Kind::kFrozenset));
   if (folded) {
     elements = elements_of(added->expr);
-    while (elements.size() < kFewestFolded) elements.push_back(elements.front());
+    while (elements.size() < kFewestFoldedElements) elements.push_back(elements.front());
   } else {
     elements.push_back(make<Starred>(as_expression(added)));
   }
@@ -148,12 +144,11 @@ void Evaluator::merge_dict(int depth, bool of_call) {
   Expressions keys = dict->keys, values = dict->values;
   // Items come behind others or behind `**mapping`, named arguments behind the latter only; `{**{}}` and `f(**{})` begin with
   // an empty display.
-  constexpr size_t kChunk = 16;
   const Dict* more = added->display ? as<Dict>(added->expr) : nullptr;
   const bool behind_mapping = !keys.empty() && !keys.back();
   const bool chunk =
       more && !more->keys.empty() &&
-      (of_call ? behind_mapping && names_arguments(*more) : behind_mapping || keys.size() >= kChunk);
+      (of_call ? behind_mapping && names_arguments(*more) : behind_mapping || keys.size() >= kItemsPerChunk);
   if (chunk) {
     keys.insert(keys.end(), more->keys.begin(), more->keys.end());
     values.insert(values.end(), more->values.begin(), more->values.end());

@@ -8,10 +8,14 @@ namespace {
 
 constexpr const char* kTable = "_K";
 
-bool holds_placeholder(const Constant& constant) {
-  if (constant.is(Constant::Kind::kPlaceholder)) return true;
-  const bool group = constant.is(Constant::Kind::kTuple) || constant.is(Constant::Kind::kFrozenset);
-  return group && std::ranges::any_of(*constant.items, holds_placeholder);
+std::vector<const CodeTree*> with_nested(const CodeTree& tree) {
+  std::vector<const CodeTree*> codes = {&tree};
+  std::set<const CodeTree*> seen = {&tree};
+  for (size_t next = 0; next < codes.size(); ++next)
+    for (const Constant& constant : codes[next]->constants)
+      if (constant.is(Constant::Kind::kCode) && seen.insert(constant.code.get()).second)
+        codes.push_back(constant.code.get());
+  return codes;
 }
 
 class Folder {
@@ -87,8 +91,7 @@ class Folder {
       items.insert(items.begin(), graph_.constant(at(load)));
       first = load;
     }
-    if (std::ranges::any_of(items, holds_placeholder))
-      replace(first, index, Constant::tuple(std::move(items)));
+    if (std::ranges::any_of(items, is_placeholder)) replace(first, index, Constant::tuple(std::move(items)));
   }
 
   InstructionGraph& graph_;
@@ -100,21 +103,26 @@ class Folder {
 
 int fold_placeholders(InstructionGraph& graph) { return Folder(graph).fold(); }
 
+bool is_placeholder(const Constant& constant) {
+  if (constant.is(Constant::Kind::kPlaceholder)) return true;
+  const bool group = constant.is(Constant::Kind::kTuple) || constant.is(Constant::Kind::kFrozenset);
+  return group && std::ranges::any_of(*constant.items, is_placeholder);
+}
+
+bool has_own_table(const CodeTree& tree) {
+  return std::ranges::any_of(with_nested(tree), [](const CodeTree* code) {
+    const auto has = [](const std::vector<std::string>& names) {
+      return std::ranges::find(names, kTable) != names.end();
+    };
+    return has(code->view.names) || has(code->view.local_names);
+  });
+}
+
 bool has_placeholders(const CodeTree& tree) {
-  std::vector<const CodeTree*> codes = {&tree};
-  std::set<const CodeTree*> seen = {&tree};
-  bool found = false;
-  for (size_t next = 0; next < codes.size(); ++next) {
-    const CodeView& view = codes[next]->view;
-    for (const auto* names : {&view.names, &view.local_names})
-      if (std::ranges::find(*names, kTable) != names->end()) return false;
-    for (const Constant& constant : codes[next]->constants) {
-      found = found || holds_placeholder(constant);
-      if (constant.is(Constant::Kind::kCode) && seen.insert(constant.code.get()).second)
-        codes.push_back(constant.code.get());
-    }
-  }
-  return found;
+  const bool found = std::ranges::any_of(with_nested(tree), [](const CodeTree* code) {
+    return std::ranges::any_of(code->constants, is_placeholder);
+  });
+  return found && !has_own_table(tree);
 }
 
 }  // namespace suture::toolbox

@@ -10,7 +10,9 @@ namespace suture::toolbox {
 // from elsewhere. Returns how many placeholders there are.
 int fold_placeholders(InstructionGraph& graph);
 
-// Does the code (or what is nested in it) hold placeholders, and have no variable `_K` of its own?
+bool is_placeholder(const Constant& constant);  // or holds one
+// About the code and what is nested in it: has it a variable `_K` of its own; are there placeholders, and no such variable?
+bool has_own_table(const CodeTree& tree);
 bool has_placeholders(const CodeTree& tree);
 
 }  // namespace suture::toolbox
