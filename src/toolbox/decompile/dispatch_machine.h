@@ -37,7 +37,9 @@ enum class SlotKind : uint8_t {
   kCell,           // for a closure
   kNamespace,      // of a class body, where the next instruction looks first
   kBuildClass,     // __build_class__
-  kDefinition,     // a function or class on its way to its name
+  kDefinition,     // a function, class or type alias on its way to its name
+  kLate,           // an expression that is evaluated late
+  kGeneric,        // what makes a definition that has type parameters
   kComprehension,  // waits for its first iterable
   kIterable,       // iter(expression), which the `for` that follows will call
   kAssertion,      // AssertionError of an assert statement
@@ -61,6 +63,7 @@ struct Slot {
   std::set<int> uses;   // the `_s` that occur in expr
   syntax::Statement* definition = nullptr;
   std::string name;  // kPrevious: of the clause
+  CodeTreePtr code;  // kGeneric
 };
 using Slots = std::vector<Slot>;
 
@@ -189,6 +192,10 @@ class Machine {
   void call(int count, const Constant* names);
   void call_value(Slot callee, std::vector<Slot> args, std::vector<syntax::Keyword> keywords);
   void call_ex(bool has_keywords);
+  void call_generic(const Slot& callee, const std::vector<Slot>& args);
+  bool swaps_for_generic() const;
+  bool is_value_of_alias() const;
+  void type_alias();
   void build_class(std::vector<Slot>& args, std::vector<syntax::Keyword> keywords);
   void make_function(int flags);
   void set_function_attribute(Slot& function, int flag, const Slot& value);
