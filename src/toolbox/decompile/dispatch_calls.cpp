@@ -533,6 +533,9 @@ bool Machine::ends_node(const LiftedInstruction& it) {
   switch (it.op) {
     case Op::JumpIf:
     case Op::JumpIfOrPop: branch(it); return true;
+    case Op::MatchSequence:
+    case Op::MatchMapping:
+    case Op::MatchClass: return match_statement(it);
     case Op::ForIter:
     case Op::AsyncForIter: for_loop(it); return true;
     case Op::BeforeWith:

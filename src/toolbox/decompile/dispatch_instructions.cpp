@@ -218,6 +218,8 @@ bool Machine::execute_operator(const LiftedInstruction& it) {
     case Op::UnaryNegative: return unary(UnaryOperator::USub);
     case Op::UnaryNot: return unary(UnaryOperator::Not);
     case Op::UnaryInvert: return unary(UnaryOperator::Invert);
+    case Op::MatchSequence:
+    case Op::MatchMapping: return match_alone(it), true;
     case Op::Is: return compare(it.arg ? CompareOperator::IsNot : CompareOperator::Is);
     case Op::Contains: return compare(it.arg ? CompareOperator::NotIn : CompareOperator::In);
     case Op::Compare: {

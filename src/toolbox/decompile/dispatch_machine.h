@@ -146,6 +146,10 @@ class Machine {
   void end_star_clauses(Context* context, const Slots& slots, size_t depth);
   const StarClause* end_of_clause(int at, const Slots& slots) const;
 
+  // ---- patterns (dispatch_patterns.cpp)
+  bool match_statement(const LiftedInstruction& it);
+  void match_alone(const LiftedInstruction& it);
+
   // ---- bodies of modules and classes (dispatch_bodies.cpp)
   bool stores_name(int index, std::string_view name) const;
   void skip_prologue();
