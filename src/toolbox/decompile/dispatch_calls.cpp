@@ -200,9 +200,7 @@ void Machine::make_function(int flags) {
   Slot function{.kind = SlotKind::kDefinition, .waits = true, .definition = (*nested)[0]};
   if (auto* expr = as<syntax::Expr>((*nested)[0])) {
     const bool lambda = expr->value->kind == ExpressionKind::Lambda;
-    function.kind = late     ? SlotKind::kLate
-                    : lambda ? SlotKind::kValue
-                             : SlotKind::kComprehension;
+    function.kind = late ? SlotKind::kLate : lambda ? SlotKind::kValue : SlotKind::kComprehension;
     function.expr = expr->value;
     function.awaited = (constant->code->view.flags & kCodeCoroutine) != 0;
   }

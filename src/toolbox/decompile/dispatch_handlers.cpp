@@ -141,8 +141,8 @@ void Machine::end_star_clauses(Context* context, const Slots& slots, size_t dept
 // A clause of `except*` is over where the next one begins, and all of them go on behind the statement.
 const Machine::StarClause* Machine::end_of_clause(int at, const Slots& slots) const {
   if (star_clauses_.empty()) return nullptr;
-  const auto previous =
-      std::find_if(slots.rbegin(), slots.rend(), [](const Slot& one) { return one.kind == SlotKind::kPrevious; });
+  const auto previous = std::find_if(slots.rbegin(), slots.rend(),
+                                     [](const Slot& one) { return one.kind == SlotKind::kPrevious; });
   if (previous == slots.rend()) return nullptr;
   const auto known = star_clauses_.find(previous->id);
   constexpr size_t kHeld = 4;  // the previous exception, this one, the list, and what is not matched

@@ -247,8 +247,8 @@ class Machine {
   std::deque<Context> contexts_;
   std::map<std::tuple<Context::Kind, int, Context*>, Context*> interned_;
   std::map<std::pair<int, Context*>, int> node_of_;
-  std::map<Context*, std::vector<Clause>> clauses_;  // of try contexts
-  std::map<int, StarClause> star_clauses_;           // of `except*`, by clause
+  std::map<Context*, std::vector<Clause>> clauses_;     // of try contexts
+  std::map<int, StarClause> star_clauses_;              // of `except*`, by clause
   std::map<Context*, syntax::Statements> behind_star_;  // of try contexts: when all was handled
   std::vector<int> work_;
   std::vector<std::pair<syntax::Constant*, int>> pc_values_;  // to be numbered

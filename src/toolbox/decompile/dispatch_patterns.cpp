@@ -24,8 +24,8 @@ constexpr int kLongestPattern = 4000;
 // Where the tests of a pattern end that begins in the middle of the code.
 class PatternReader {
  public:
-  PatternReader(SyntaxTree& tree, const CodeTree& code, const std::string& class_name, const LiftedCode& lifted,
-                const Regions& regions)
+  PatternReader(SyntaxTree& tree, const CodeTree& code, const std::string& class_name,
+                const LiftedCode& lifted, const Regions& regions)
       : builder_{tree, options_},
         lifted_(lifted),
         regions_(regions),
@@ -163,18 +163,19 @@ bool Machine::match_statement(const LiftedInstruction& it) {
 
 // MATCH_SEQUENCE and MATCH_MAPPING whose result is used as a value.
 void Machine::match_alone(const LiftedInstruction& it) {
-  if (slots_.empty() || slots_.back().kind != SlotKind::kValue) return fail("a value that no expression gives");
+  if (slots_.empty() || slots_.back().kind != SlotKind::kValue)
+    return fail("a value that no expression gives");
   spill_all();
   const int local = next_spare_++;
   const auto gives = [&](Pattern* pattern, bool value) {
     Expression* result = make<syntax::Constant>(suture::Constant::boolean(value));
     return MatchCase{pattern, nullptr, {make<Assign>(Expressions{slot_name(local)}, result)}};
   };
-  Pattern* any = it.op == Op::MatchMapping
-                     ? static_cast<Pattern*>(make<MatchMapping>())
-                     : make<MatchSequence>(Patterns{make<MatchStar>(std::string())});
-  out_->push_back(make<Match>(slots_.back().expr,
-                              std::vector<MatchCase>{gives(any, true), gives(make<MatchAs>(nullptr, std::string()), false)}));
+  Pattern* any = it.op == Op::MatchMapping ? static_cast<Pattern*>(make<MatchMapping>())
+                                           : make<MatchSequence>(Patterns{make<MatchStar>(std::string())});
+  out_->push_back(make<Match>(
+      slots_.back().expr,
+      std::vector<MatchCase>{gives(any, true), gives(make<MatchAs>(nullptr, std::string()), false)}));
   push(slot_name(local), {local}, false);
 }
 

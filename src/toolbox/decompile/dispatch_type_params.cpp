@@ -11,9 +11,11 @@ using namespace syntax;  // NOLINT: makes nodes
 // Defaults are evaluated where the definition stands, whatever order they have as arguments.
 bool Machine::swaps_for_generic() const {
   if (slots_.back().kind == SlotKind::kGeneric) return true;
-  const int load = lifted_.after(at_), make = lifted_.after(load);
-  const bool makes =
-      make >= 0 && lifted_.at(load).op == Op::LoadConst && lifted_.at(make).op == Op::MakeFunction;
+  const auto is = [&](int at, Op op) { return at >= 0 && lifted_.at(at).op == op; };
+  int load = lifted_.after(at_);
+  while (is(load, Op::LoadClosure) || is(load, Op::LoadFast) || is(load, Op::BuildTuple))
+    load = lifted_.after(load);  // its closure
+  const bool makes = is(load, Op::LoadConst) && is(lifted_.after(load), Op::MakeFunction);
   const suture::Constant* code = makes ? code_.constant(lifted_.at(load).arg) : nullptr;
   return code && code->is(suture::Constant::Kind::kCode) &&
          kind_of_code(*code->code, nullptr) == CodeKind::kTypeParameters;
@@ -48,8 +50,7 @@ void Machine::type_alias() {
   const Slot value = pop(), parameters = pop(), id = pop();
   const suture::Constant* none = constant_of(parameters.expr);
   const suture::Constant* name = constant_of(id.expr);
-  if (!none || !none->is(suture::Constant::Kind::kNone) || !name ||
-      !name->is(suture::Constant::Kind::kStr))
+  if (!none || !none->is(suture::Constant::Kind::kNone) || !name || !name->is(suture::Constant::Kind::kStr))
     return fail("a type alias without its parts");
   slots_.push_back({.kind = SlotKind::kDefinition,
                     .waits = true,
