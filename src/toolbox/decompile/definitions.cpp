@@ -54,6 +54,10 @@ Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
   SUTURE_TRY(blocks, find_blocks(flow.lifted, flow.regions));
   SUTURE_TRY(code, Evaluator(builder, scope, flow.lifted, flow.regions, blocks, cases).run());
   flow.code = std::move(code);
+  for (size_t i = 0; i < flow.variables.bound.size(); ++i) {
+    flow.variables.bound[i] = flow.variables.bound[i] || flow.code.bound[i];
+    flow.variables.loaded[i] = flow.variables.loaded[i] || flow.code.loaded[i];
+  }
   return flow;
 }
 

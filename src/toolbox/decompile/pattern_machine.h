@@ -25,6 +25,7 @@ struct Hole {
   std::string rest;
   int positional = 0;
   std::vector<std::string> attributes;
+  std::vector<bool> breaks;        // kOr: the alternatives that begin a line of the source
   std::vector<std::string> names;  // bound to it, the innermost first: `(0 as a) as b`
 };
 
@@ -108,6 +109,7 @@ class PatternMachine {
   std::vector<std::pair<Op, int>> stores_;
   std::vector<int> visited_;
   int nesting_ = 0;
+  int line_ = 0;  // where the whole pattern begins
 };
 
 // The pattern that a hole has become.
