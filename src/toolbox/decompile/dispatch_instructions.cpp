@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "bytecode/compiler_limits.h"
 #include "toolbox/decompile/dispatch_machine.h"
 #include "toolbox/decompile/expressions.h"
 #include "toolbox/decompile/scope.h"
@@ -37,6 +38,11 @@ Slot Machine::pop() {
 
 Slot Machine::operand() {
   Slot slot = pop();
+  if (slot.kind == SlotKind::kDefinition && is_class_body()) {
+    auto* stands_for = make<Name>(".class_body");
+    class_bodies_[stands_for] = slot;
+    slot = {.expr = stands_for, .waits = true, .uses = slot.uses};
+  }
   if (slot.kind == SlotKind::kDefinition) name_definition(slot);
   // iter() outside of a loop: the name may mean something else in the program, which the check then notices.
   if (slot.kind == SlotKind::kIterable) slot.expr = make<Call>(make<Name>("iter"), Expressions{slot.expr});
@@ -47,6 +53,15 @@ Slot Machine::operand() {
     slot.expr = make<Name>("_");
   }
   return slot;
+}
+
+// Is what has been taken from the stack the body of a class whose bases are in a display?
+bool Machine::is_class_body() const {
+  if (slots_.empty()) return false;
+  const SlotKind top = slots_.back().kind;
+  const bool null_between = top == SlotKind::kNull && slots_.size() > 1;
+  return top == SlotKind::kBuildClass ||
+         (null_between && slots_[slots_.size() - 2].kind == SlotKind::kBuildClass);
 }
 
 std::vector<Slot> Machine::operands(int count) {
@@ -326,6 +341,15 @@ bool Machine::execute_display(const LiftedInstruction& it) {
   }
 }
 
+// Items come behind others or behind `**mapping`, named arguments behind the latter only; `{**{}}` and `f(**{})` begin with an empty
+// display.
+bool Machine::is_chunk(const Dict& dict, const Dict& more, bool of_call) const {
+  const bool behind_mapping = !dict.keys.empty() && !dict.keys.back();
+  if (more.keys.empty()) return false;
+  return of_call ? behind_mapping && names_arguments(more)
+                 : behind_mapping || dict.keys.size() >= kItemsPerChunk;
+}
+
 // Long and starred displays are built piece by piece, on top of the stack.
 void Machine::grow(const LiftedInstruction& it) {
   std::set<int> uses;
@@ -356,7 +380,7 @@ void Machine::grow(const LiftedInstruction& it) {
     if (it.op == Op::MapAdd) {
       dict->keys.push_back(added[0]);
       dict->values.push_back(added[1]);
-    } else if (more && added_slots[0].display && !dict->keys.empty()) {
+    } else if (more && added_slots[0].display && is_chunk(*dict, *more, it.op == Op::DictMerge)) {
       dict->keys.insert(dict->keys.end(), more->keys.begin(), more->keys.end());
       dict->values.insert(dict->values.end(), more->values.begin(), more->values.end());
     } else {
