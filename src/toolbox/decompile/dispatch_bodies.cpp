@@ -44,7 +44,9 @@ void Machine::skip_class_prologue() {
   int at = reach(lifted_.entry);
   bool named = false;
   std::set<std::string_view> seen;  // the body may store them again
-  const auto own = [&](int store, std::string_view id) { return stores_name(store, id) && seen.insert(id).second; };
+  const auto own = [&](int store, std::string_view id) {
+    return stores_name(store, id) && seen.insert(id).second;
+  };
   while (!failed() && at >= 0) {
     int store = lifted_.after(at);
     if (store >= 0 && lifted_.at(store).op == Op::LoadFromDictOrDeref) store = lifted_.after(store);

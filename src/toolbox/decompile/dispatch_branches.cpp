@@ -41,7 +41,7 @@ bool Machine::is_under_construction(const Slot& slot) const {
     case SlotKind::kBuildClass:
     case SlotKind::kGeneric:
     case SlotKind::kLate: return true;
-    case SlotKind::kAssertion: return slot.expr != nullptr;
+    case SlotKind::kAssertion:
     case SlotKind::kDefinition:
     case SlotKind::kComprehension: return true;
     case SlotKind::kValue:

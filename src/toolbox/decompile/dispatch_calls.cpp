@@ -115,8 +115,7 @@ void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keywor
 bool Machine::names_arguments(const Dict& dict) const {
   return std::ranges::all_of(dict.keys, [&](const Expression* key) {
     const suture::Constant* constant = key ? constant_of(key) : nullptr;
-    return !key ||
-           (constant && constant->is(suture::Constant::Kind::kStr) && is_identifier(constant->text));
+    return !key || (constant && constant->is(suture::Constant::Kind::kStr) && is_identifier(constant->text));
   });
 }
 

@@ -232,6 +232,9 @@ bool Machine::execute_operator(const LiftedInstruction& it) {
     case Op::UnaryPositive: return unary(UnaryOperator::UAdd);
     case Op::UnaryNegative: return unary(UnaryOperator::USub);
     case Op::UnaryNot: return unary(UnaryOperator::Not);
+    case Op::ToBool:  // the optimizer makes it of two
+      unary(UnaryOperator::Not);
+      return unary(UnaryOperator::Not);
     case Op::UnaryInvert: return unary(UnaryOperator::Invert);
     case Op::MatchSequence:
     case Op::MatchMapping: return match_alone(it), true;
@@ -287,6 +290,17 @@ Expressions Machine::elements_of(const Expression* expr) {
   return all;
 }
 
+// The compiler would make one constant of a display of constants.
+void Machine::keep_apart(Expressions& elements, int fewest, std::set<int>& uses) {
+  const bool folds = static_cast<int>(elements.size()) >= fewest &&
+                     std::ranges::all_of(elements, [&](const Expression* one) { return constant_of(one); });
+  if (!folds) return;
+  const int local = next_spare_++;
+  out_->push_back(make<Assign>(Expressions{slot_name(local)}, elements.front()));
+  elements.front() = slot_name(local);
+  uses.insert(local);
+}
+
 bool Machine::execute_display(const LiftedInstruction& it) {
   std::set<int> uses;
   const auto display = [&](Expression* expr) {
@@ -303,10 +317,17 @@ bool Machine::execute_display(const LiftedInstruction& it) {
         return true;
       }
       if (depth > 0 && slots_.back().kind == SlotKind::kLate) return type_alias(), true;
-      return display(make<Tuple>(expressions(operands(it.arg), uses)));
+      Expressions elements = expressions(operands(it.arg), uses);
+      keep_apart(elements, 1, uses);
+      return display(make<Tuple>(std::move(elements)));
     }
-    case Op::BuildList: return display(make<List>(expressions(operands(it.arg), uses)));
-    case Op::BuildSet: return display(make<syntax::Set>(expressions(operands(it.arg), uses)));
+    case Op::BuildList:
+    case Op::BuildSet: {
+      Expressions elements = expressions(operands(it.arg), uses);
+      keep_apart(elements, kFewestFoldedElements, uses);
+      if (it.op == Op::BuildList) return display(make<List>(std::move(elements)));
+      return display(make<syntax::Set>(std::move(elements)));
+    }
     case Op::BuildMap: {
       const Expressions parts = expressions(operands(2 * it.arg), uses);
       auto* dict = make<Dict>();
@@ -341,6 +362,16 @@ bool Machine::execute_display(const LiftedInstruction& it) {
   }
 }
 
+// All elements of a display are constants, equal ones of a set only once.
+bool Machine::is_folded_display(const Expression* display, const suture::Constant* constant) const {
+  if (!constant || !constant->items || constant->items->empty()) return false;
+  if (const auto* list = as<List>(display))
+    return list->elts.empty() && constant->is(suture::Constant::Kind::kTuple) &&
+           constant->items->size() >= kFewestFoldedElements;
+  const auto* set = as<syntax::Set>(display);
+  return set && set->elts.empty() && constant->is(suture::Constant::Kind::kFrozenset);
+}
+
 // Items come behind others or behind `**mapping`, named arguments behind the latter only; `{**{}}` and `f(**{})` begin with an empty
 // display.
 bool Machine::is_chunk(const Dict& dict, const Dict& more, bool of_call) const {
@@ -365,8 +396,9 @@ void Machine::grow(const LiftedInstruction& it) {
   Expressions elements;
   if (one) {
     elements = added;
-  } else if (constant && constant->items) {
+  } else if (is_folded_display(slot.expr, constant)) {
     elements = elements_of(added[0]);
+    while (elements.size() < kFewestFoldedElements) elements.push_back(elements.front());
   } else {
     elements = {make<Starred>(added[0])};
   }

@@ -178,12 +178,13 @@ bool Machine::same_shape(const Slots& a, const Slots& b) const {
 
 // A constant needs no local where all ways have the same one. Ways join with one value each, which is on top; when what is below
 // differs, too, all is done again with locals. A set of constants has no other place in a text than where it is iterated over.
-bool Machine::stays_constant(const Slots& slots, size_t depth) const {
+bool Machine::stays_constant(const Slots& slots, size_t depth, int instruction) const {
   const Slot& slot = slots[depth];
   const suture::Constant* constant = constant_of(slot.expr);
   if (!constant) return false;
   if (slot.kind == SlotKind::kIterable) return constant->is(suture::Constant::Kind::kFrozenset);
-  return keep_constants_ && slot.kind == SlotKind::kValue && !slot.waits && depth + 1 < slots.size();
+  return keep_constants_ && slot.kind == SlotKind::kValue && !slot.waits &&
+         (depth + 1 < slots.size() || !is_leader_[static_cast<size_t>(instruction)]);
 }
 
 // The node of an instruction with these values on the stack; made when it is new. Values are in their `_s` by now.
@@ -192,7 +193,7 @@ int Machine::node_at(int instruction, Slots slots) {
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool has_local = slots[i].kind == SlotKind::kValue || slots[i].kind == SlotKind::kIterable ||
                            slots[i].kind == SlotKind::kEntered;
-    if (!has_local || stays_constant(slots, i)) continue;
+    if (!has_local || stays_constant(slots, i, instruction)) continue;
     slots[i].expr = slot_name(static_cast<int>(i));
     slots[i].waits = slots[i].display = false;
     slots[i].uses = {static_cast<int>(i)};
@@ -219,7 +220,7 @@ Expression* Machine::slot_name(int depth) {
 }
 
 // Brings every value to its `_s<depth>`.
-void Machine::settle(Slots& slots, Statements& out) {
+void Machine::settle(Slots& slots, int instruction, Statements& out) {
   Expressions targets, values;
   std::set<int> written;
   bool conflict = false;
@@ -230,7 +231,7 @@ void Machine::settle(Slots& slots, Statements& out) {
       case SlotKind::kValue:
       case SlotKind::kIterable:
       case SlotKind::kEntered:
-        if (stays_constant(slots, i)) continue;
+        if (stays_constant(slots, i, instruction)) continue;
         break;
       case SlotKind::kAssertion:
         if (slot.expr) return fail("an assertion whose message is used in another block");
@@ -267,9 +268,9 @@ Statement* Machine::set_pc(int node) {
 // Control goes on at an instruction: in this context, in an outer one, or in a try block of one of these.
 void Machine::go(int instruction, Slots slots, Context* from, Statements& out) {
   if (instruction < 0) return fail("control runs off the end of the code");
-  settle(slots, out);
-  if (failed()) return;
   instruction = reach(instruction);
+  settle(slots, instruction, out);
+  if (failed()) return;
   if (const StarClause* clause = end_of_clause(instruction, slots)) {
     slots.resize(clause->depth);
     instruction = reach(clause->behind);
