@@ -13,6 +13,7 @@ All but `error` run `suture check` on the candidate, and a candidate that fails 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
@@ -30,13 +31,18 @@ from suture._minify.signature import normalise
 if TYPE_CHECKING:
     from suture._minify.frame_fault import FrameFault
 
-_COUNTS = {"breaks": "breaks", "recompiles": "recompiles"}
+_NUMBERS = {"breaks": 1.0, "recompiles": 1.0, "slow": 2.0}  # goals with a number, and which one when it is left out
+_COUNTS = ("breaks", "recompiles")  # also keys of a function in the report of `suture check`
 _LAST_LINE = re.compile(r"[\w.]+(Error|Exception|Warning|Interrupt|Exit|Failed)\b")
 _TIMED_RUNS = 3  # of a candidate whose time is measured: most of them decide
 
 
 class GoalError(ValueError):
-    """A goal that is none, or that the program does not reach itself."""
+    """A goal that the program does not reach itself."""
+
+
+class NoGoal(ValueError):
+    """Words that are no goal. The message says which there are."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +103,7 @@ class Goal:
     """A test of programs: `goal(text)`."""
 
     def __init__(self, words: str, path: Path, arguments: Sequence[str], seconds: float) -> None:
-        self._name, _, value = words.partition("=")
-        self._least = _number(words, value)
+        self._name, self._least = parse(words)
         self._path, self._arguments, self._seconds = path, list(arguments), seconds
         self._wanted: Ending | None = None
         self._may_fail = False
@@ -224,7 +229,7 @@ class Goal:
     def _is_reached_by(self, report: dict[str, Any]) -> bool:
         functions: list[dict[str, Any]] = report["functions"]
         if self._name in _COUNTS:
-            return any(row[_COUNTS[self._name]] >= self._least for row in functions)
+            return any(row[self._name] >= self._least for row in functions)
         if self._name == "slow":
             return any(row["speedup"] is not None and row["speedup"] * self._least < 1 for row in functions)
         return bool(self.finding(report))
@@ -246,16 +251,35 @@ class Goal:
         self._runs.close()
 
 
-def _number(words: str, value: str) -> float:
-    if not value:
-        return 2.0 if words == "slow" else 1.0
+def parse(words: str) -> tuple[str, float]:
+    """Name and number of a goal. NoGoal."""
+    name, equals, value = words.partition("=")
+    if name not in _NUMBERS:
+        if equals:
+            raise NoGoal(f"'{words}' is no goal: only {', '.join(_NUMBERS)} are followed by = and a number")
+        _check_name(name)
+        return name, 1.0
     try:
-        number = float(value)
+        number = float(value) if equals else _NUMBERS[name]
     except ValueError:
         number = 0.0
-    if number <= 0:
-        raise GoalError(f"'{words}' is no goal: a number above 0 is wanted after =")
-    return number
+    if not 0 < number < math.inf:
+        raise NoGoal(f"'{words}' is no goal: a number above 0 is wanted after =")
+    return name, number
+
+
+def _check_name(name: str) -> None:
+    from suture import _core, _toolbox
+
+    findings = [row["id"] for row in _toolbox.own_findings()]
+    findings += [row["id"] for row in _core.break_reasons()]
+    findings += [row["name"] for row in _core.perf_hint_table()]
+    known = ["error", *_NUMBERS, *findings]
+    if name in known:
+        return
+    near = _core.nearest_name(name, known)
+    hint = f"did you mean '{near}'?" if near else f"goals are error, {', '.join(_NUMBERS)} and the ids of findings"
+    raise NoGoal(f"'{name}' is no goal; {hint} (docs/reference/findings.md lists the ids)")
 
 
 def _report(ending: Ending) -> dict[str, Any]:

@@ -165,6 +165,10 @@ class TestOracle:
             raise refused()
         return self.signature
 
+    def comes_and_goes(self) -> bool:
+        """The test decides, and its answers are taken as they are."""
+        return False
+
     def submit(self, case: Case) -> int:
         self._tickets += 1
         self._waiting[self._pool.submit(self._test, case)] = self._tickets
@@ -186,6 +190,10 @@ class TestOracle:
 
     def judge(self, cases: Sequence[Case], alone: bool = True) -> list[Judgement]:
         return [self._judgement(self._test(case)) for case in cases]
+
+    def again(self, case: Case, count: int) -> list[Judgement]:
+        """Once: see comes_and_goes."""
+        return self.judge([case])
 
     def outcomes(self, cases: Sequence[Case]) -> list[Outcome]:
         return [judgement.outcome for judgement in self.judge(cases)]
