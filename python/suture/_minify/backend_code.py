@@ -155,7 +155,9 @@ def _body(
 
 def _surroundings(body: list[str], directory: str, arguments: list[str]) -> list[str]:
     """What the process that runs the body must have as the program had it. `directory`: that of the program."""
-    nodes = [node for part in body for node in ast.walk(ast.parse(textwrap.dedent(part) if part[:1].isspace() else part))]
+    nodes = [
+        node for part in body for node in ast.walk(ast.parse(textwrap.dedent(part) if part[:1].isspace() else part))
+    ]
     roots = dict.fromkeys(root for name in _modules_imported(nodes) if (root := _root_to_add(name, directory)))
     lines = [f"sys.path.insert(0, {root!r})" for root in reversed(roots)]
     if arguments and any(_names_arguments(node) for node in nodes):
@@ -164,7 +166,9 @@ def _surroundings(body: list[str], directory: str, arguments: list[str]) -> list
 
 
 def _names_arguments(node: ast.AST) -> bool:
-    return (isinstance(node, ast.Attribute) and node.attr == "argv") or (isinstance(node, ast.alias) and node.name == "argv")
+    return (isinstance(node, ast.Attribute) and node.attr == "argv") or (
+        isinstance(node, ast.alias) and node.name == "argv"
+    )
 
 
 def _modules_imported(nodes: list[ast.AST]) -> list[str]:
@@ -180,11 +184,12 @@ def _root_to_add(module: str, directory: str) -> str:
         return ""
     # The program's own directory counts also when this process is not the program.
     spec = importlib.machinery.PathFinder.find_spec(module, [directory, *sys.path])
-    places = [spec.origin] if spec and spec.origin else [*(spec and spec.submodule_search_locations or [])]
-    if not places or _is_installed_file(places[0]):
+    if spec is None:
         return ""
-    is_package_directory = spec is not None and spec.origin is None
-    return os.path.dirname(os.path.abspath(places[0])) if is_package_directory else _root_of(module, places[0])
+    if spec.origin is None:  # a package without __init__.py
+        found = [os.path.abspath(place) for place in spec.submodule_search_locations or ()]
+        return os.path.dirname(found[0]) if found and not _is_installed_file(found[0]) else ""
+    return "" if _is_installed_file(spec.origin) else _root_of(module, spec.origin)
 
 
 def _node_at(tree: ast.Module, place: _Place) -> ast.FunctionDef | ast.Lambda:

@@ -57,6 +57,10 @@ class Ending:
     def failed(self) -> bool:
         return self.code != 0
 
+    def expected(self) -> dict[str, Any]:
+        """What another run must end with to be the same."""
+        return {"code": self.code, "last_line": self.last_line}
+
     def in_words(self) -> str:
         code = f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
         return f"{code} ({self.last_line})" if self.last_line else code
@@ -108,6 +112,7 @@ class Goal:
         self._wanted: Ending | None = None
         self._may_fail = False
         self.function = ""  # whose result is another one
+        self.expected: dict[str, Any] = {}  # how a program with the goal `error` ends; empty: any failure
         # Modules beside the program are found where they are; files that it opens by relative names are not.
         self._runs = Runs(native=self._name != "error", path=[str(path.absolute().parent)])
         self._ways = _ways_of(self._name)
@@ -149,6 +154,7 @@ class Goal:
             self._may_fail = self._name != "error" and _report(endings[-1]).get("verdict") == "failed"
             if self._name == "error" and endings[-1].failed:
                 self._wanted = endings[-1]
+                self.expected = self._wanted.expected()
             if self._reached(endings[-1]):
                 self.function = self.finding(_report(endings[-1]))["function"] if self.is_of_results else ""
                 return
@@ -164,13 +170,16 @@ class Goal:
         return self._reached(self._in_a_new_process(text))
 
     def answer_in_a_new_process(self, text: str) -> Answer:
-        """Of a program that `learn` need not have seen: with the goal `error`, that it fails."""
+        """Of a program that `learn` need not have seen; `expected` may be of another process."""
         ending = self._in_a_new_process(text)
         if self._name == "error":
-            return Answer(ending.failed, f"it ends with {ending.in_words()}" if ending.failed else "it does not fail")
+            if not ending.failed:
+                return Answer(False, "it does not fail")
+            same = not self.expected or self.expected == ending.expected()
+            return Answer(same, f"it ends with {ending.in_words()}")
         report = _report(ending)
-        if report and self._is_reached_by(report):
-            return Answer(True, str(self.finding(report).get("why", "")))
+        if report and (why := self._why(report)):
+            return Answer(True, why)
         if not report or report["verdict"] == "failed":
             return Answer(
                 None, f"`suture check` on the program ends with {ending.in_words()} and says nothing of the goal"
@@ -220,19 +229,40 @@ class Goal:
     def _reached(self, ending: Ending) -> bool:
         if self._name == "error":
             wanted = self._wanted
-            return wanted is not None and (ending.code, ending.last_line) == (wanted.code, wanted.last_line)
+            return wanted is not None and ending.expected() == wanted.expected()
         report = _report(ending)
         if not report or (report["verdict"] == "failed" and not self._may_fail):
             return False
-        return self._is_reached_by(report)
+        return bool(self._why(report))
 
-    def _is_reached_by(self, report: dict[str, Any]) -> bool:
+    def _why(self, report: dict[str, Any]) -> str:
+        """What reaches the goal, in words; "" when nothing does."""
         functions: list[dict[str, Any]] = report["functions"]
         if self._name in _COUNTS:
-            return any(row[self._name] >= self._least for row in functions)
+            found = [row for row in functions if row[self._name] >= self._least]
+            return f"{self._name} of {found[0]['function']}: {found[0][self._name]}" if found else ""
         if self._name == "slow":
-            return any(row["speedup"] is not None and row["speedup"] * self._least < 1 for row in functions)
-        return bool(self.finding(report))
+            found = [row for row in functions if row["speedup"] is not None and row["speedup"] * self._least < 1]
+            return f"{found[0]['function']} takes {1 / found[0]['speedup']:.3g} times NumPy's time" if found else ""
+        finding = self.finding(report)
+        if not finding or self.is_of_results:
+            return str(finding.get("why", ""))
+        where = (
+            f"{finding['function']}, line {finding['line']}" if finding["line"] else finding["function"] or "program"
+        )
+        return f"{where}: {finding['what']}"
+
+    def findings_in_a_new_process(self, text: str) -> list[str]:
+        """What `suture check` says of the place: for `analyze`."""
+        report = _report(self._in_a_new_process(text))
+        station = {"slow": "kernels"}.get(self._name, self._name)
+        lines = []
+        for row in report.get("findings", []):
+            if self._name != row["id"] and not (self._name in _NUMBERS and row["station"] == station):
+                continue
+            lines.append(f"{row['id']}: {row['function'] or 'program'}, line {row['line']}: {row['what']}")
+            lines += [f"  {row[key]}" for key in ("why", "advice") if row[key]]
+        return lines
 
     def _end_of(self, text: str) -> Ending:
         check = None if self._name == "error" else self._way.words()
@@ -272,8 +302,8 @@ def _check_name(name: str) -> None:
     from suture import _core, _toolbox
 
     findings = [row["id"] for row in _toolbox.own_findings()]
-    findings += [row["id"] for row in _core.break_reasons()]
-    findings += [row["name"] for row in _core.perf_hint_table()]
+    findings += [row[0] for row in _core.break_table()]
+    findings += [row[0] for row in _core.perf_hint_table()]
     known = ["error", *_NUMBERS, *findings]
     if name in known:
         return

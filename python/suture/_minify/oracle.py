@@ -361,7 +361,8 @@ class Oracle:
         """Runs in a child that has run nothing else; in more when one of them ends it. A hang is the last."""
         assert self.signature is not None
         return [
-            Judgement(self.signature.judge(outcome), outcome) for outcome in self._runs_of(case, count, count, alone=True)
+            Judgement(self.signature.judge(outcome), outcome)
+            for outcome in self._runs_of(case, count, count, alone=True)
         ]
 
     # --- candidates ---
