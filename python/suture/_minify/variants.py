@@ -90,8 +90,10 @@ class Subject(Protocol):
     """What can be bisected. `signature` is fixed by the first failing run of the settings as they are."""
 
     signature: Signature | None
-    backend: str
     seconds: float  # longest run of one variant
+
+    @property
+    def backend(self) -> str: ...
 
     def run(self, variant: Variant) -> Outcome: ...
     def texts(self, variant: Variant) -> Texts: ...
