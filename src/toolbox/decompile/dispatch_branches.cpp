@@ -88,12 +88,11 @@ int Machine::join_of(int start, int& last) const {
   return -1;
 }
 
-// True: the expression stands on the stack, and control is where its ways join.
-bool Machine::fold_branches() {
+// True: the expression stands on the stack, and control is where its ways join. `needed`: although nothing is under construction.
+bool Machine::fold_branches(bool needed) {
   const auto count = static_cast<size_t>(tested_values(at_));
   if (count == 0 || slots_.size() < count) return false;
   const size_t below = slots_.size() - count;
-  bool needed = false;
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (i < below) needed = needed || is_under_construction(slots_[i]);
     if (i >= below && slots_[i].kind != SlotKind::kValue) return false;

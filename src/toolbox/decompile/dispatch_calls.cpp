@@ -221,12 +221,31 @@ void Machine::make_function(int flags) {
     const bool lambda = expr->value->kind == ExpressionKind::Lambda;
     function.kind = late ? SlotKind::kLate : lambda ? SlotKind::kValue : SlotKind::kComprehension;
     function.expr = expr->value;
+    if (!lambda) note_stores(*constant->code);
     function.awaited = (constant->code->view.flags & kCodeCoroutine) != 0;
   }
   for (const FunctionAttribute flag : kFunctionAttributes) {
     if (flags & flag) set_function_attribute(function, flag, pop());
   }
   slots_.push_back(std::move(function));
+}
+
+// What a comprehension assigns to is declared in the code around it.
+void Machine::note_stores(const CodeTree& comprehension) {
+  const auto lifted = lift(comprehension);
+  if (!lifted) return;
+  const auto& locals = code_.view.local_names;
+  for (const LiftedInstruction& it : lifted->instructions) {
+    const auto& names = it.op == Op::StoreGlobal ? comprehension.view.names : comprehension.view.local_names;
+    if ((it.op != Op::StoreGlobal && it.op != Op::StoreDeref) || it.arg < 0 ||
+        it.arg >= static_cast<int>(names.size()))
+      continue;
+    const std::string& id = names[static_cast<size_t>(it.arg)];
+    if (it.op == Op::StoreGlobal) globals_.insert(unmangled(class_name_, id));
+    const auto at = std::ranges::find(locals, id);
+    if (it.op == Op::StoreDeref && at != locals.end() && is_free(static_cast<int>(at - locals.begin())))
+      nonlocals_.insert(unmangled(class_name_, id));
+  }
 }
 
 void Machine::set_function_attribute(Slot& function, int flag, const Slot& value) {
@@ -446,6 +465,22 @@ bool Machine::execute_exception(const LiftedInstruction& it) {
 
 // ---- the end of a node
 
+// Where a jump that keeps its value comes to when the value is tested again there: that test has no effect of its own. -1: the value
+// is kept.
+int Machine::threaded_target(const LiftedInstruction& jump) const {
+  int at = lifted_.skip_empty(jump.target);
+  for (int steps = 0; at >= 0 && steps < lifted_.size(); ++steps) {
+    const LiftedInstruction& next = lifted_.at(at);
+    const auto test = static_cast<JumpTest>(next.flag);
+    if (next.op != Op::JumpIf && next.op != Op::JumpIfOrPop) return -1;
+    if (test != JumpTest::kTrue && test != JumpTest::kFalse) return -1;
+    if (next.flag != jump.flag) return next.next;
+    if (next.op == Op::JumpIf) return next.target;
+    at = lifted_.skip_empty(next.target);
+  }
+  return -1;
+}
+
 void Machine::branch(const LiftedInstruction& it) {
   Context* context = nodes_[static_cast<size_t>(node_)].context;
   const auto kind = static_cast<JumpTest>(it.flag);
@@ -468,13 +503,19 @@ void Machine::branch(const LiftedInstruction& it) {
     test = make<Compare>(test, std::vector{CompareOperator::Is}, Expressions{none});
     when_true = kind == JumpTest::kNone;
   }
-  if (it.op != Op::JumpIfOrPop) {
+  int target = it.target;
+  if (it.op == Op::JumpIfOrPop) {
+    if (const int threaded = threaded_target(it); threaded >= 0) {  // the value is gone there
+      target = threaded;
+      jumping.pop_back();
+    }
+  } else {
     spill_all(uses);
     jumping = slots_;
   }
   // What the ways need in their `_s` may be what the test reads: it is evaluated first in both.
   Statements yes, no;
-  go(it.target, std::move(jumping), context, yes);
+  go(target, std::move(jumping), context, yes);
   go(it.next, slots_, context, no);
   out_->push_back(
       make<If>(test, when_true ? std::move(yes) : std::move(no), when_true ? std::move(no) : std::move(yes)));

@@ -167,8 +167,8 @@ Context* Machine::context_for(const Slots& slots, int instruction) {
 
 bool Machine::same_shape(const Slots& a, const Slots& b) const {
   return std::ranges::equal(a, b, [&](const Slot& x, const Slot& y) {
-    const bool same_made =
-        x.definition == y.definition && (x.kind != SlotKind::kComprehension || x.expr == y.expr);
+    const bool same_made = (x.kind != SlotKind::kDefinition || x.definition == y.definition) &&
+                           (x.kind != SlotKind::kComprehension || x.expr == y.expr);
     const suture::Constant *one = constant_of(x.expr), *other = constant_of(y.expr);
     const bool same_value = one && other ? same_constant(*one, *other) : !one == !other;
     return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name && same_made &&
@@ -337,7 +337,7 @@ void Machine::run_node(int index) {
       break;
     }
     first = false;
-    if (fold_branches()) {
+    if (fold_branches(false)) {
       joined = at_;
       continue;
     }
@@ -357,12 +357,12 @@ void Machine::run_node(int index) {
 
 namespace suture::toolbox {
 
-Result<DispatchLoop> dispatch_loop(const CodeTree& code, const std::string& class_name,
+Result<DispatchLoop> dispatch_loop(const CodeTree& code, const Surroundings& around,
                                    const NestedDefinition& nested, syntax::SyntaxTree& tree) {
-  dispatch::Machine machine(code, class_name, nested, tree, true);
+  dispatch::Machine machine(code, around, nested, tree, true);
   auto loop = machine.run();
   if (loop || !machine.differ()) return loop;
-  return dispatch::Machine(code, class_name, nested, tree, false).run();
+  return dispatch::Machine(code, around, nested, tree, false).run();
 }
 
 }  // namespace suture::toolbox

@@ -180,6 +180,23 @@ void Machine::add_unused_free_variables() {
   }
 }
 
+// Functions and classes that are among the constants although nothing makes them.
+Statements Machine::unmade_definitions() {
+  std::set<const CodeTree*> made;
+  for (const LiftedInstruction& it : lifted_.instructions)
+    if (const suture::Constant* constant = it.op == Op::LoadConst ? code_.constant(it.arg) : nullptr)
+      made.insert(constant->code.get());
+  Statements all;
+  for (const suture::Constant& constant : code_.constants) {
+    if (!constant.is(suture::Constant::Kind::kCode) || made.contains(constant.code.get())) continue;
+    const CodeKind kind = kind_of_code(*constant.code, nullptr);
+    if (kind == CodeKind::kTypeParameters || kind == CodeKind::kComprehension) continue;
+    if (auto nested = nested_({constant.code, NestedCode::Use::kDefinition, {}}, tree_))
+      all.insert(all.end(), nested->begin(), nested->end());
+  }
+  return all;
+}
+
 // `global` and `nonlocal`; and, behind the endless loop, what makes the compiler see locals and a generator that nothing in the
 // text shows.
 void Machine::add_declarations(Statements& body) {
@@ -192,6 +209,8 @@ void Machine::add_declarations(Statements& body) {
   add_unused_free_variables();
   if (!nonlocals_.empty())
     before.push_back(make<Nonlocal>(std::vector<std::string>(nonlocals_.begin(), nonlocals_.end())));
+  if (Statements unmade = unmade_definitions(); !unmade.empty())
+    before.push_back(make<If>(make<syntax::Constant>(suture::Constant::boolean(false)), std::move(unmade)));
   const auto begin = body.begin() + static_cast<std::ptrdiff_t>(first_statements_.size());
   body.insert(begin, before.begin(), before.end());
   if (!is_function()) return;
