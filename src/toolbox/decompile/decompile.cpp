@@ -279,7 +279,8 @@ Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
   }
   if (unit.attempt == kDispatchAttempt) {
     const auto nested = [&](const NestedCode& code, SyntaxTree&) { return definition(code, out, stubs); };
-    SUTURE_TRY(loop, dispatch_loop(*unit.code, {class_around(unit), variables_around(unit)}, nested, out.tree));
+    SUTURE_TRY(loop,
+               dispatch_loop(*unit.code, {class_around(unit), variables_around(unit)}, nested, out.tree));
     out.synthetic_locals.insert(loop.synthetic_locals.begin(), loop.synthetic_locals.end());
     return std::move(loop.body);
   }

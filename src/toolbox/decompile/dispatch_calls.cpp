@@ -38,6 +38,9 @@ void Machine::call(int count, const suture::Constant* names) {
   slots_.resize(slots_.size() - static_cast<size_t>(count));
   Slot second = pop(), first = pop();
   Slot callee = first.kind == SlotKind::kNull ? second : first;
+  // The compiler leaves a NULL beside an attribute where both stand together in one block only.
+  callee.plain = first.kind == SlotKind::kNull && callee.waits && count == 0 &&
+                 slots_.size() < nodes_[static_cast<size_t>(std::max(node_, 0))].entry.size();
   if (first.kind != SlotKind::kNull && second.kind != SlotKind::kNull && second.kind != SlotKind::kSelf) {
     args.insert(args.begin(), second);
   }
@@ -97,6 +100,13 @@ void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keywor
   }
   std::set<int> uses = callee.uses;
   Expressions values;
+  if (callee.plain && as<Attribute>(callee.expr)) {  // no method
+    const int local = next_spare_++;
+    spill_all();
+    out_->push_back(make<Assign>(Expressions{slot_name(local)}, callee.expr));
+    callee.expr = slot_name(local);
+    uses = {local};
+  }
   if (callee.kind != SlotKind::kValue && callee.kind != SlotKind::kEntered)
     return fail("a call of what no expression gives");
   for (Slot& arg : args) {
@@ -497,6 +507,17 @@ void Machine::branch(const LiftedInstruction& it) {
     jumping = slots_;
     slots_.pop_back();
   }
+  if (const auto* compare = it.op == Op::JumpIf ? as<Compare>(test) : nullptr;
+      compare && compare->ops.size() == 1 && constant_of(compare->comparators[0]) &&
+      constant_of(compare->comparators[0])->is(suture::Constant::Kind::kNone) &&
+      (compare->ops[0] == CompareOperator::Is || compare->ops[0] == CompareOperator::IsNot)) {
+    // The compiler makes one jump of it, but for where it has seen the test too late.
+    spill_all(uses);
+    const int local = next_spare_++;
+    out_->push_back(make<Assign>(Expressions{slot_name(local)}, test));
+    test = slot_name(local);
+    uses = {local};
+  }
   bool when_true = kind == JumpTest::kTrue;
   if (kind == JumpTest::kNone || kind == JumpTest::kNotNone) {
     Expression* none = make<syntax::Constant>(suture::Constant::none());
@@ -591,6 +612,10 @@ bool Machine::ends_node(const LiftedInstruction& it) {
   switch (it.op) {
     case Op::JumpIf:
     case Op::JumpIfOrPop: branch(it); return true;
+    case Op::Nop:
+    case Op::Jump:  // only a loop that does nothing has them
+      emit(make<While>(make<syntax::Constant>(suture::Constant::boolean(true)), Statements{make<Pass>()}));
+      return true;
     case Op::MatchSequence:
     case Op::MatchMapping:
     case Op::MatchClass: return match_statement(it);

@@ -83,6 +83,14 @@ Expressions Machine::expressions(const std::vector<Slot>& slots, std::set<int>& 
   return all;
 }
 
+// Directly behind an inlined comprehension a store would change the order in which the compiler restores its variables; one of two
+// does not.
+Statement* Machine::assign(int local, Slot& slot) {
+  Expressions targets = {slot_name(local)};
+  if (std::exchange(slot.restores, 0) > 1) targets.push_back(slot_name(next_spare_++));
+  return make<Assign>(std::move(targets), slot.expr);
+}
+
 // Evaluates the value at a depth now, into a local that nothing on the stack (or in `reserved`) refers to.
 void Machine::spill(size_t depth, const std::set<int>& reserved) {
   Slot& slot = slots_[depth];
@@ -91,7 +99,7 @@ void Machine::spill(size_t depth, const std::set<int>& reserved) {
   bool free = !reserved.contains(local);
   for (size_t i = 0; i < slots_.size(); ++i) free = free && (i == depth || !slots_[i].uses.contains(local));
   if (!free) local = next_spare_++;
-  out_->push_back(make<Assign>(Expressions{slot_name(local)}, slot.expr));
+  out_->push_back(assign(local, slot));
   slot.expr = slot_name(local);
   slot.uses = {local};
   slot.waits = slot.display = false;

@@ -222,6 +222,7 @@ Expression* Machine::slot_name(int depth) {
 // Brings every value to its `_s<depth>`.
 void Machine::settle(Slots& slots, int instruction, Statements& out) {
   Expressions targets, values;
+  Statements alone;  // one for each
   std::set<int> written;
   bool conflict = false;
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -250,10 +251,10 @@ void Machine::settle(Slots& slots, int instruction, Statements& out) {
     written.insert(depth);
     targets.push_back(slot_name(depth));
     values.push_back(slot.expr);
+    alone.push_back(assign(depth, slot));
   }
   if (!conflict || targets.size() < 2) {
-    for (size_t i = 0; i < targets.size(); ++i)
-      out.push_back(make<Assign>(Expressions{targets[i]}, values[i]));
+    out.insert(out.end(), alone.begin(), alone.end());
   } else {
     out.push_back(make<Assign>(Expressions{make<Tuple>(targets)}, make<Tuple>(values)));
   }

@@ -57,8 +57,10 @@ struct Slot {
   syntax::Expression* expr = nullptr;
   bool waits = false;    // has yet to be evaluated, in its turn
   bool display = false;  // built here, may grow
+  bool plain = false;    // a callee that is no method, whatever it looks like
   bool awaited = false;  // kComprehension: the await that follows is the compiler's
   int id = -1;
+  int restores = 0;     // variables that an inlined comprehension restores behind it
   int conversion = -1;  // 3.13: CONVERT_VALUE waits for FORMAT
   std::set<int> uses;   // the `_s` that occur in expr
   syntax::Statement* definition = nullptr;
@@ -108,7 +110,12 @@ class Machine {
  public:
   Machine(const CodeTree& code, const Surroundings& around, const NestedDefinition& nested,
           syntax::SyntaxTree& tree, bool keep_constants)
-      : code_(code), class_name_(around.class_name), hidden_globals_(around.variables), nested_(nested), tree_(tree), keep_constants_(keep_constants) {}
+      : code_(code),
+        class_name_(around.class_name),
+        hidden_globals_(around.variables),
+        nested_(nested),
+        tree_(tree),
+        keep_constants_(keep_constants) {}
   Result<DispatchLoop> run();
   bool differ() const { return differ_; }  // ways that join had different values
 
@@ -181,6 +188,7 @@ class Machine {
   void add_declarations(syntax::Statements& body);
   void add_unused_free_variables();
   syntax::Statements unmade_definitions();
+  syntax::Expressions uncaptured_cells();
 
   // ---- instructions (dispatch_instructions.cpp, dispatch_calls.cpp)
   bool execute(const LiftedInstruction& it);  // false: the node ends
@@ -210,6 +218,7 @@ class Machine {
   syntax::Expression* in_local(syntax::Expression* constant, std::set<int>& uses);
   void keep_apart(syntax::Expressions& elements, int fewest, std::set<int>& uses);
   static syntax::Expressions expressions(const std::vector<Slot>& slots, std::set<int>& uses);
+  syntax::Statement* assign(int local, Slot& slot);
   void spill(size_t depth, const std::set<int>& reserved);
   void spill_all(const std::set<int>& reserved = {});
   void emit(syntax::Statement* statement, const std::set<int>& uses = {});
@@ -236,7 +245,8 @@ class Machine {
   int tested_values(int at) const;
   int join_of(int start, int& last) const;
   bool fold_branches(bool needed);
-  LiftedCode cut_out(int first, int last, int join) const;
+  LiftedCode cut_out(int first, int join) const;
+  static void put_in_front(LiftedCode& code, LiftedInstruction instruction);
   void grow(const LiftedInstruction& it);
   bool is_folded_display(const syntax::Expression* display, const Constant* constant) const;
   bool is_chunk(const syntax::Dict& dict, const syntax::Dict& more, bool of_call) const;
