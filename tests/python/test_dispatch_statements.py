@@ -218,6 +218,95 @@ def run(flag):
 CALLS = [(True,), (False,)]
 """
 
+BRANCHES = """
+def note(value):
+    seen.append(getattr(value, "__name__", value))
+    return value
+
+
+def keywords(*args, **named):
+    return args, named
+
+
+class Quiet:
+    def __init_subclass__(cls, **named):
+        seen.append(sorted(named))
+
+
+def run(c, x, y, rows):
+    out = []
+    out.append([*note(rows), note(x) if c else y, *rows, 0 < y < c])
+    out.append({**{"a": 1}, "k": x or note(y), "z": 3 and c})
+    out.append(sorted({*rows, x if c else y}, key=str))
+    out.append(f"{note(x)}{x if c else y:{note(9) or 3}}--{not x and y!r}")
+    out.append("%s: %r%s" % (x, y, note("!") if c else ""))
+    out.append(keywords(*rows, k=x or y, **{"w": c and x}, z=c and note(x)))
+    out.append(keywords(1, *[x or y]))
+    out.append(keywords(*(1, 2), *rows, **{"not a name": c or 1}))
+    out.append(max(each for each in (rows or [x])))
+
+    class Chosen(Quiet if c else dict, **({"flag": y} if c else {})):
+        pass
+
+    @(note if c else str)
+    def decorated(a=x or y, *, b=c and x):
+        return a, b
+
+    out.append((Chosen.__mro__[1].__name__, decorated if isinstance(decorated, tuple) else str(decorated)[:9]))
+    for number in {1, 2} if c else {3}:
+        out.append(number)
+    for number in {4, 5, 6}:
+        out.append(number)
+    first, *rest = [1, 2, 3] if c else [x, y]
+    out.append((first, rest, not not x))
+    [note(each) for each in rows if each != x]
+    assert c or y, f"{x or note(y)} is wrong"
+    return out
+
+
+CALLS = [(True, 3, 0, [1, 2]), (False, 3, 4, [3]), (0, 0, "", []), (0, 0, 0, [0]), (5, "t", 2, ("u", "v"))]
+"""
+
+NAMES_OF_THE_LOOP = """
+class Pair:
+    def __init__(self, *values):
+        for value in values:
+            if value:
+                self._s1, self._s2 = value, not value
+
+
+def run(x):
+    return vars(Pair(x))
+
+
+CALLS = [(1,), (0,)]
+"""
+
+STORED_AGAIN = """
+class Renamed:
+    __qualname__ = "Other"
+    __module__ = "elsewhere"
+
+
+def run():
+    return Renamed.__qualname__, Renamed.__module__
+
+
+CALLS = [()]
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_expressions_that_branch_stay_expressions_where_they_must(version: tuple[int, int]) -> None:
+    text = check(version, BRANCHES)
+    assert "note(x) if c else y" in text
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("program", [NAMES_OF_THE_LOOP, STORED_AGAIN], ids=["attributes", "qualname"])
+def test_bodies(version: tuple[int, int], program: str) -> None:
+    check(version, program)
+
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_match_statements(version: tuple[int, int]) -> None:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "bytecode/compiler_limits.h"
 #include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/dispatch_machine.h"
 #include "toolbox/decompile/operand_numbers.h"
@@ -110,17 +111,21 @@ void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keywor
   push(make<Call>(callee.expr, std::move(values), std::move(keywords)), std::move(uses));
 }
 
+// Are all keys names that may stand in front of `=`, or `**mapping`?
+bool Machine::names_arguments(const Dict& dict) const {
+  return std::ranges::all_of(dict.keys, [&](const Expression* key) {
+    const suture::Constant* constant = key ? constant_of(key) : nullptr;
+    return !key || (constant && constant->is(suture::Constant::Kind::kStr) && is_identifier(constant->text));
+  });
+}
+
 void Machine::call_ex(bool has_keywords) {
   std::set<int> uses;
   std::vector<Keyword> keywords;
   if (has_keywords) {
     const Slot mapping = operand();
     const auto* dict = mapping.display ? as<Dict>(mapping.expr) : nullptr;
-    const bool named = dict && std::ranges::all_of(dict->keys, [&](const Expression* key) {
-                         const suture::Constant* constant = key ? constant_of(key) : nullptr;
-                         return !key || (constant && constant->is(suture::Constant::Kind::kStr) &&
-                                         is_identifier(constant->text));
-                       });
+    const bool named = dict && names_arguments(*dict);
     if (named) {
       for (size_t i = 0; i < dict->keys.size(); ++i) {
         keywords.push_back({dict->keys[i] ? constant_of(dict->keys[i])->text : "", dict->values[i]});
@@ -135,13 +140,27 @@ void Machine::call_ex(bool has_keywords) {
   const suture::Constant* constant = constant_of(positional.expr);
   const bool is_display = (positional.display && as<Tuple>(positional.expr)) ||
                           (constant && constant->is(suture::Constant::Kind::kTuple));
-  Expressions args = {make<Starred>(positional.expr)};
+  Expressions args;
   if (is_display) args = elements_of(positional.expr);
+  const bool starred =
+      std::ranges::any_of(args, [](const Expression* arg) { return as<Starred>(arg) != nullptr; }) ||
+      std::ranges::any_of(keywords, [](const Keyword& keyword) { return keyword.arg.empty(); });
+  if (!is_display || (!starred && args.size() + 2 * keywords.size() <= kMostPushedArguments))
+    args = {make<Starred>(positional.expr)};
   Slot second = pop();
   Slot first = second;
   if (second.kind == SlotKind::kNull || (!slots_.empty() && slots_.back().kind == SlotKind::kNull))
     first = pop();
   const Slot callee = first.kind == SlotKind::kNull ? second : first;
+  if (callee.kind == SlotKind::kBuildClass) {
+    std::vector<Slot> values;
+    for (Expression* arg : args) {
+      const auto body = class_bodies_.find(arg);
+      values.push_back(body == class_bodies_.end() ? Slot{.expr = arg, .uses = uses} : body->second);
+    }
+    for (const Keyword& keyword : keywords) values.push_back({.expr = keyword.value, .uses = uses});
+    return build_class(values, std::move(keywords));
+  }
   if (callee.kind != SlotKind::kValue) return fail("a call of what no expression gives");
   uses.insert(callee.uses.begin(), callee.uses.end());
   push(make<Call>(callee.expr, std::move(args), std::move(keywords)), std::move(uses));

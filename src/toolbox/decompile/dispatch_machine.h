@@ -107,9 +107,10 @@ struct Clause {
 class Machine {
  public:
   Machine(const CodeTree& code, const std::string& class_name, const NestedDefinition& nested,
-          syntax::SyntaxTree& tree)
-      : code_(code), class_name_(class_name), nested_(nested), tree_(tree) {}
+          syntax::SyntaxTree& tree, bool keep_constants)
+      : code_(code), class_name_(class_name), nested_(nested), tree_(tree), keep_constants_(keep_constants) {}
   Result<DispatchLoop> run();
+  bool differ() const { return differ_; }  // ways that join had different values
 
  private:
   // ---- nodes and contexts (dispatch_loop.cpp)
@@ -123,7 +124,8 @@ class Machine {
   Context* intern(Context::Kind kind, int id, Context* parent);
   int node_at(int instruction, Slots slots);
   void go(int instruction, Slots slots, Context* from, syntax::Statements& out);
-  void settle(Slots& slots, syntax::Statements& out);
+  void settle(Slots& slots, int instruction, syntax::Statements& out);
+  bool stays_constant(const Slots& slots, size_t depth, int instruction) const;
   bool same_shape(const Slots& a, const Slots& b) const;
   void fail(const std::string& what);
   bool failed() const { return !error_.empty(); }
@@ -200,8 +202,10 @@ class Machine {
   void push(syntax::Expression* expr, std::set<int> uses = {}, bool waits = true);
   void push_kind(SlotKind kind);
   Slot pop();
+  bool is_class_body() const;
   Slot operand();  // pops an expression
   std::vector<Slot> operands(int count);
+  void keep_apart(syntax::Expressions& elements, int fewest, std::set<int>& uses);
   static syntax::Expressions expressions(const std::vector<Slot>& slots, std::set<int>& uses);
   void spill(size_t depth, const std::set<int>& reserved);
   void spill_all(const std::set<int>& reserved = {});
@@ -221,7 +225,18 @@ class Machine {
   void set_function_attribute(Slot& function, int flag, const Slot& value);
   void unpack(int before, int after);
   void inlined_comprehension();  // dispatch_comprehensions.cpp
+  // dispatch_branches.cpp
+  Result<syntax::Expression*> returned_value(const LiftedCode& stretch, const CodeTree& code,
+                                             const std::map<std::string, syntax::Expression*>& arguments);
+  bool is_under_construction(const Slot& slot) const;
+  int tested_values(int at) const;
+  int join_of(int start, int& last) const;
+  bool fold_branches();
+  LiftedCode cut_out(int first, int last, int join) const;
   void grow(const LiftedInstruction& it);
+  bool is_folded_display(const syntax::Expression* display, const Constant* constant) const;
+  bool is_chunk(const syntax::Dict& dict, const syntax::Dict& more, bool of_call) const;
+  bool names_arguments(const syntax::Dict& dict) const;
   syntax::Expressions elements_of(const syntax::Expression* expr);
   void drop(Slot value);
 
@@ -239,6 +254,8 @@ class Machine {
   const std::string class_name_;  // see dispatch_loop
   const NestedDefinition& nested_;
   syntax::SyntaxTree& tree_;
+  const bool keep_constants_;  // across nodes
+  bool differ_ = false;
   LiftedCode lifted_;
   Regions regions_;
   std::vector<bool> is_leader_;
@@ -256,7 +273,8 @@ class Machine {
   std::set<std::string> hidden_;     // variables of inlined comprehensions
   std::set<std::string> used_;       // locals that statements use
   std::set<const void*> completed_;  // classes with their bases, comprehensions with their iterables
-  int next_spare_ = 0;               // `_s` beyond every depth
+  std::map<const syntax::Expression*, Slot> class_bodies_;  // by what stands for them in displays
+  int next_spare_ = 0;                                      // `_s` beyond every depth
   int next_clause_ = 0;
   int entry_ = 0;  // node in which the code begins
   int end_ = -1;   // node in which the body of a module or class ends, once there is one
