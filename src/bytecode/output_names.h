@@ -14,9 +14,9 @@ inline constexpr std::string_view kTailCallName = "__tail_call";                
 inline constexpr std::string_view kReleaseArgumentsName = "__release_arguments";  // the same
 inline constexpr std::string_view kGraphName = "__compiled_fn_1";
 
-// Of readable text only, see readable_blocks.h.
+// Of readable text only, see readable_blocks.h and readable_exits.h.
 inline constexpr std::string_view kEnterName = "__enter", kEnterAsName = "__enter_as",
-                                  kEnteredName = "__entered";
+                                  kEnteredName = "__entered", kUnboundName = "__unbound";
 struct BlockHelper {
   std::string_view name, meaning;
 };
@@ -29,6 +29,8 @@ inline constexpr std::array kBlockHelpers = {
                 "__enter_as(manager): the same, returns what `manager.__enter__` gives and its `__exit__`"},
     BlockHelper{kEnteredName,
                 "__entered(exit): a with statement that was entered elsewhere; leaving it calls `exit`"},
+    BlockHelper{kUnboundName,
+                "__unbound: stands for the value of a variable that has none, or that nobody reads"},
 };
 
 inline bool is_output_name(std::string_view name) {

@@ -12,7 +12,7 @@ class LoopRewriter {
 
   Function run(std::vector<int>& origin) {
     for (int i = 1; i + 1 < edit_.count(); ++i) {
-      if (edit_.is(i, Opcode::FOR_ITER) && edit_.is(i - 1, Opcode::LOAD_FAST))
+      if (edit_.is(i, Opcode::FOR_ITER) && !edit_.is(i - 1, Opcode::GET_ITER))
         edit_.insert_behind(i - 1, edit_.like(i, Opcode::GET_ITER));
       if (edit_.is(i, Opcode::GET_ITER) && edit_.is(i + 1, Opcode::STORE_FAST)) call_iter(i);
       if (edit_.is(i, Opcode::STORE_FAST) && pushes(i - 1)) store_one_by_one(i);
