@@ -12,6 +12,7 @@ namespace suture {
 
 inline constexpr std::string_view kTailCallName = "__tail_call";                  // see cpython/tail_call.h
 inline constexpr std::string_view kReleaseArgumentsName = "__release_arguments";  // the same
+inline constexpr std::string_view kCellName = "__cell";                           // types.CellType
 inline constexpr std::string_view kGraphName = "__compiled_fn_1";
 
 // Of readable text only, see readable_blocks.h and readable_exits.h.
@@ -35,7 +36,7 @@ inline constexpr std::array kBlockHelpers = {
 
 inline bool is_output_name(std::string_view name) {
   constexpr std::string_view kGraphs = "__compiled_fn";
-  return name == kTailCallName || name == kReleaseArgumentsName || name.starts_with(kGraphs) ||
+  return name == kTailCallName || name == kReleaseArgumentsName || name == kCellName || name.starts_with(kGraphs) ||
          name.starts_with(kResumeName) || name.starts_with(kIterationName) ||
          std::ranges::find(kBlockHelpers, name, &BlockHelper::name) != kBlockHelpers.end();
 }

@@ -80,6 +80,7 @@ class Enterer {
     }
     for (ExceptionRegion& region : edit_.regions()) region.depth -= sinker.waiting_below(region);
     write_beginning(sinker);
+    for (const auto& [place, load] : sinker.loads_before()) edit_.insert_behind(place == at_ ? last_of_beginning_ : place - 1, load);
   }
 
   // The code begins where an exception is handled: the exception is on top, below it the place where a with statement was.
@@ -166,6 +167,7 @@ class Enterer {
       const int raised = edit_.insert_behind(*exception_, edit_.like(*exception_, Opcode::RAISE_VARARGS, 1));
       end = edit_.insert_behind(raised, edit_.like(*exception_, Opcode::NOP));
     }
+    last_of_beginning_ = parts.empty() ? end_ - 1 : parts.back().place;
     for (size_t i = 0; i < parts.size(); ++i)
       cover(parts[i].place, i + 1 < parts.size() ? parts[i + 1].place : end, parts[i].depth, sinker);
   }
@@ -180,6 +182,7 @@ class Enterer {
   AddedNames names_;
   std::vector<int> pushes_;
   int end_ = 0, at_ = 0;                    // behind the pushes; where the code goes on
+  int last_of_beginning_ = 0;
   int count_ = 0;                           // of the pushes, those that are below the exception
   std::optional<int> exception_;            // its push
   std::optional<ExceptionRegion> handler_;  // of the exception

@@ -12,6 +12,7 @@
 #include "bytecode/output_names.h"
 #include "bytecode/readable_blocks.h"
 #include "bytecode/readable_cells.h"
+#include "bytecode/readable_closures.h"
 #include "bytecode/readable_displays.h"
 #include "bytecode/readable_exits.h"
 #include "bytecode/readable_loops.h"
@@ -288,6 +289,9 @@ Result<ReadableOutput> rewritten(const CodeTree& code, OutputKind kind, const st
     steps.then(&Rewriter::rewrite);
     steps.then(&Rewriter::simplify);
     steps.then(&Rewriter::simplify);  // where something was left out in between
+    steps.then([&](const Function& each, std::vector<int>& origin) {
+      return cells_of_closures(each, out.code.constants, origin);
+    });
     steps.then(loops_over_variables);
     then_blocks(blocks_left_open);
   } else {

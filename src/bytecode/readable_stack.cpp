@@ -15,6 +15,7 @@ void StackSinker::run(int at, const StackMarks& marks) {
     states_.assign(static_cast<size_t>(edit_.count()), std::nullopt);
     loads_.clear();
     own_.clear();
+    before_.clear();
     work_.clear();
     for (int& mark : left)
       if (mark != kThere && fixed_.contains(mark)) mark = kThere;
@@ -91,6 +92,13 @@ std::optional<StackSinker::After> StackSinker::step(int i, const StackMarks& mar
 std::optional<StackSinker::After> StackSinker::swap(int i, StackMarks marks) {
   const auto low = marks.end() - edit_.arg(i), top = marks.end() - 1;
   const auto between = low + 1 < top ? std::count(low + 1, top, kThere) : 0;
+  // A value that is returned from inside of a block: it is computed there, and the block's value goes on top of it.
+  if (*low == kThere && *top != kThere && between == 0 && !edit_.is_target(i)) {
+    before_[i] = *top;
+    own_[i] = {edit_.like(i, Opcode::SWAP, 2)};
+    *top = kThere;
+    return After{marks, marks};
+  }
   if (*low != kThere || *top != kThere) {
     if (between > 0 && *low != *top) {
       give_up(std::max(*low, *top));
@@ -124,6 +132,15 @@ int StackSinker::waiting_below(const ExceptionRegion& region) const {
   if (!marks) return 0;
   const auto depth = std::min(std::ssize(*marks), static_cast<std::ptrdiff_t>(region.depth));
   return static_cast<int>(depth - std::count(marks->begin(), marks->begin() + depth, kThere));
+}
+
+std::map<int, Instruction> StackSinker::loads_before() const {
+  std::map<int, Instruction> all;
+  for (const auto& [place, push] : before_) {
+    const Instruction& pushed = edit_.at(pushes_[static_cast<size_t>(push)]);
+    all.emplace(place, edit_.like(place, pushed.opcode, pushed.arg));
+  }
+  return all;
 }
 
 std::map<int, std::vector<Instruction>> StackSinker::changes() const {

@@ -35,6 +35,8 @@ class StackSinker {
   int waiting_below(const ExceptionRegion& region) const;
   // Per place that changes: what stands there.
   std::map<int, std::vector<Instruction>> changes() const;
+  // Loads at the end of the statement before a place.
+  std::map<int, Instruction> loads_before() const;
 
  private:
   struct After {
@@ -55,6 +57,7 @@ class StackSinker {
   std::set<int> fixed_;
   std::vector<std::optional<StackMarks>> states_;
   std::map<int, std::map<size_t, int>> loads_;   // place -> slot -> push
+  std::map<int, int> before_;                    // place -> push, of a value that goes on top of a block's
   std::map<int, std::vector<Instruction>> own_;  // instructions that are something else now
   std::vector<int> work_;
 };
