@@ -58,6 +58,7 @@ UNREACHED = {
     "free variables": "def g():\n    try:\n        f()\n        return x\n    finally:\n        while True:\n            h()\nreturn g",
     "walrus": "global g1\ndef h():\n    nonlocal x\n    global g1\n    [x := i for i in y], {g1 := i for i in y}\n    return x, g1\nreturn [a := i for i in y]",
     "generator": "return a\nyield",
+    "names of comprehensions": "if False:\n    x = y = 0\n[x for x in a]\n[[y for y in b] for c in b]\nreturn x, lambda: y",
 }
 VALUES = {
     "nested and": "x = (a and b) and c\nreturn (a or b or c) or d and (x and y)",
@@ -72,10 +73,14 @@ PATTERNS = {
     "two names": "match x:\n    case (0 as a) as b:\n        f(a)\n    case [y as v, (c as d, *_) as e]:\n        g(v, e)\n    case (1 | 2) as a:\n        h()",
     "captures with guards": "match x:\n    case a if not b:\n        f(a)\n    case c if d(c):\n        g()\n    case y:\n        h(y)",
     "last case behind a guard": "match x:\n    case a if not a:\n        f()\n    case 0 if x:\n        g()\nmatch x:\n    case 0 if not (x := 1):\n        f()\n    case 1:\n        g()",
+    "alternatives that bind in another order": "match x:\n    case [a, (b, c, d, 1) | (d, b, 2, c) |\n             (3, d, c, b), e]:\n        f(a, b, c, d, e)\n    case [\n            (a, b, 1) | (b, a)]:\n        g(a, b)",
+    "alternatives that match everything": "match x:\n    case [y] | y:\n        f(y)\nmatch x:\n    case {'y': y} | y if y:\n        f(y)\n    case 1:\n        g()",
+    "guards that hold": "match x:\n    case 1:\n        f()\n    case [y] | y if 1:\n        g(y)\n    case 2:\n        h()\nmatch x:\n    case 1:\n        f()\n    case y as z if 1:\n        g(y, z)\n    case 2:\n        h()",
 }
 # Syntax of Python 3.12.
 TYPE_PARAMETERS = {
     "comprehensions over a parameter": "def f():\n    type A[T: [lambda: T for T in (T, [1])[1]]] = [lambda: T for T in T.__name__]\n    def g[T: None](x: T = None): return x\n    def h[T: [lambda: T for T in (T, [1])[1]]](): return [lambda: T for T in T.__name__]\n",
+    "a comprehension over the parameter of its name": "def f():\n    def g[T](): return [lambda: T for T in T.x]\n",
     "classes in classes": "class A[T]:\n    class B:\n        def f[U](x: T): return U\n        type V[Y] = Y\n",
 }
 # Modules as a whole.

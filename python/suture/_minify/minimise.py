@@ -8,8 +8,8 @@
     sizes          1, 2, 3, ..., then half way between what fails and what does not
     dtypes, layouts, values
     ops again      when something else became simpler and the ops may, too
-    check          the result once more, in processes of their own; the search begins again with a process per candidate if it
-                   needs what earlier candidates left behind in a process that they shared
+    check          the result some times more, in a process of its own; the search begins again if it does not fail each time:
+                   with a process per candidate, and with repeated runs if the failure turns out to come and go
 
 Every stage asks the engine (src/toolbox/reduce) for candidates and the oracle for verdicts. A case that was judged before is not
 judged again: verdicts are kept by Case.key. The result never depends on the number of workers. Stopped at any time (Ctrl-C, a
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 MAX_INPUT_BYTES = 1 << 30
 _ROUNDS = 3  # of all stages
-_CHECKS = 3  # runs of a result, until it fails
+_CHECKS = 3  # runs of a result
 _SAMPLES = (4096, 256, 16)  # sizes that large inputs are cut to, tried in this order
 
 
@@ -393,8 +393,11 @@ class _Search:
 
     def begin_again(self) -> None:
         """With the case as it was given, and a child per candidate."""
-        self._oracle.reuses = False
         what = "the smallest case in a process of its own; the search begins again with a process per candidate"
+        if self._oracle.reuses and self._oracle.comes_and_goes():
+            self.result.rate = self._oracle.rate
+            what = "the smallest case again; the failure comes and goes, and the search begins again with repeated runs"
+        self._oracle.reuses = False
         del self._taken[1:]
         self._settled = self.result.case = self._taken[0]
         self._values = RecordedValues(self._settled)
@@ -404,23 +407,22 @@ class _Search:
         self._counted.clear()
 
     def check(self) -> bool:
-        """The result once more: with the limits that were asked for, in a child that has run nothing else. What fails no more was
-        luck, and the smallest case before it that does fail is the result. False: candidates have shared children, and that may
-        be why it failed."""
+        """The result once more: at last with the limits that were asked for, in a child that has run nothing else. What fails no
+        more was luck, and the smallest case before it that does fail is the result. False: it does not fail each time, though the first
+        runs of the search did; candidates have shared children, and that may be why they failed."""
         self._oracle.limits = self._limits
-        taken = list(reversed(self._taken))
-        for lucky, case in enumerate(taken):
-            for _ in range(_CHECKS):
-                judgement = self._oracle.judge([case], alone=True)[0]
-                if judgement.verdict is not Verdict.SAME:
-                    continue
-                self.result.case, self.result.outcome = case, judgement.outcome
-                if lucky:
-                    self.result.complete = False
-                    self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
-                return True
-            if self._oracle.reuses:
+        for lucky, case in enumerate(reversed(self._taken)):
+            judgements = self._oracle.again(case, _CHECKS)
+            same = [judgement for judgement in judgements if judgement.verdict is Verdict.SAME]
+            if self._oracle.reuses and len(same) < len(judgements):
                 return False
+            if not same:
+                continue
+            self.result.case, self.result.outcome = case, same[0].outcome
+            if lucky:
+                self.result.complete = False
+                self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
+            return True
         raise MinifyError(
             f"the failure was lost: no case of this search fails any more; it failed in {self.result.rate:.0%} of the runs at the "
             "beginning. More calls per run (calls=) make it fail more often"

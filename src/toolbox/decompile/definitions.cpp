@@ -54,6 +54,10 @@ Result<Flow> evaluate_code(Builder& builder, const Scope& scope) {
   SUTURE_TRY(blocks, find_blocks(flow.lifted, flow.regions));
   SUTURE_TRY(code, Evaluator(builder, scope, flow.lifted, flow.regions, blocks, cases).run());
   flow.code = std::move(code);
+  for (size_t i = 0; i < flow.variables.bound.size(); ++i) {
+    flow.variables.bound[i] = flow.variables.bound[i] || flow.code.bound[i];
+    flow.variables.loaded[i] = flow.variables.loaded[i] || flow.code.loaded[i];
+  }
   return flow;
 }
 
@@ -389,6 +393,33 @@ Result<SyntaxTree> structure(const CodeTree& code, const StructureOptions& optio
       tree.body = {definition};
     }
   }
+  return tree;
+}
+
+Result<SyntaxTree> structure_generic(const CodeTree& code, const Expressions& arguments,
+                                     const StructureOptions& options) {
+  SyntaxTree tree;
+  Builder builder{tree, options};
+  const Scope outside{.code = &code, .kind = CodeKind::kModule, .parent = nullptr, .depth = -1};
+  const Scope scope = nested_scope(outside, code);
+  SUTURE_TRY(generic, make_generic(builder, outside, code, arguments));
+  if (generic.alias) {
+    const TypeAliasParts& alias = *generic.alias;
+    tree.body = {tree.make<syntax::TypeAlias>(tree.make<Name>(alias.name), alias.type_params, alias.value)};
+    return tree;
+  }
+  SUTURE_TRY(definition, generic.function ? make_function(builder, scope, *generic.function, {})
+                                          : make_class(builder, scope, *generic.class_parts, {}));
+  tree.body = {definition};
+  return tree;
+}
+
+Result<SyntaxTree> structure_late(const CodeTree& code, const StructureOptions& options) {
+  SyntaxTree tree;
+  Builder builder{tree, options};
+  const Scope outside{.code = &code, .kind = CodeKind::kModule, .parent = nullptr, .depth = -1};
+  SUTURE_TRY(lambda, make_lambda(builder, outside, {.code = &code}));
+  tree.body = {tree.make<Expr>(as<Lambda>(lambda)->body)};
   return tree;
 }
 

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "bytecode/compiler_limits.h"
 #include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/dispatch_machine.h"
 #include "toolbox/decompile/operand_numbers.h"
+#include "toolbox/decompile/scope.h"
 #include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox::dispatch {
@@ -55,6 +57,7 @@ void Machine::call(int count, const suture::Constant* names) {
 void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keyword> keywords) {
   if (callee.kind == SlotKind::kExit) return push_kind(SlotKind::kNothing);  // exit(None, None, None)
   if (callee.kind == SlotKind::kBuildClass) return build_class(args, std::move(keywords));
+  if (callee.kind == SlotKind::kGeneric) return call_generic(callee, args);
   if (callee.kind == SlotKind::kAssertion) {
     if (args.size() != 1 || !keywords.empty()) return fail("an assertion with more than one message");
     slots_.push_back(
@@ -83,6 +86,7 @@ void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keywor
     auto* function = as<FunctionDef>(definition.definition);
     auto* coroutine = as<AsyncFunctionDef>(definition.definition);
     auto* of_class = as<ClassDef>(definition.definition);
+    if (!function && !coroutine && !of_class) return fail("a decorator of what no statement decorates");
     auto& decorators = function    ? function->decorator_list
                        : coroutine ? coroutine->decorator_list
                                    : of_class->decorator_list;
@@ -107,17 +111,21 @@ void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keywor
   push(make<Call>(callee.expr, std::move(values), std::move(keywords)), std::move(uses));
 }
 
+// Are all keys names that may stand in front of `=`, or `**mapping`?
+bool Machine::names_arguments(const Dict& dict) const {
+  return std::ranges::all_of(dict.keys, [&](const Expression* key) {
+    const suture::Constant* constant = key ? constant_of(key) : nullptr;
+    return !key || (constant && constant->is(suture::Constant::Kind::kStr) && is_identifier(constant->text));
+  });
+}
+
 void Machine::call_ex(bool has_keywords) {
   std::set<int> uses;
   std::vector<Keyword> keywords;
   if (has_keywords) {
     const Slot mapping = operand();
     const auto* dict = mapping.display ? as<Dict>(mapping.expr) : nullptr;
-    const bool named = dict && std::ranges::all_of(dict->keys, [&](const Expression* key) {
-                         const suture::Constant* constant = key ? constant_of(key) : nullptr;
-                         return !key || (constant && constant->is(suture::Constant::Kind::kStr) &&
-                                         is_identifier(constant->text));
-                       });
+    const bool named = dict && names_arguments(*dict);
     if (named) {
       for (size_t i = 0; i < dict->keys.size(); ++i) {
         keywords.push_back({dict->keys[i] ? constant_of(dict->keys[i])->text : "", dict->values[i]});
@@ -132,13 +140,27 @@ void Machine::call_ex(bool has_keywords) {
   const suture::Constant* constant = constant_of(positional.expr);
   const bool is_display = (positional.display && as<Tuple>(positional.expr)) ||
                           (constant && constant->is(suture::Constant::Kind::kTuple));
-  Expressions args = {make<Starred>(positional.expr)};
+  Expressions args;
   if (is_display) args = elements_of(positional.expr);
+  const bool starred =
+      std::ranges::any_of(args, [](const Expression* arg) { return as<Starred>(arg) != nullptr; }) ||
+      std::ranges::any_of(keywords, [](const Keyword& keyword) { return keyword.arg.empty(); });
+  if (!is_display || (!starred && args.size() + 2 * keywords.size() <= kMostPushedArguments))
+    args = {make<Starred>(positional.expr)};
   Slot second = pop();
   Slot first = second;
   if (second.kind == SlotKind::kNull || (!slots_.empty() && slots_.back().kind == SlotKind::kNull))
     first = pop();
   const Slot callee = first.kind == SlotKind::kNull ? second : first;
+  if (callee.kind == SlotKind::kBuildClass) {
+    std::vector<Slot> values;
+    for (Expression* arg : args) {
+      const auto body = class_bodies_.find(arg);
+      values.push_back(body == class_bodies_.end() ? Slot{.expr = arg, .uses = uses} : body->second);
+    }
+    for (const Keyword& keyword : keywords) values.push_back({.expr = keyword.value, .uses = uses});
+    return build_class(values, std::move(keywords));
+  }
   if (callee.kind != SlotKind::kValue) return fail("a call of what no expression gives");
   uses.insert(callee.uses.begin(), callee.uses.end());
   push(make<Call>(callee.expr, std::move(args), std::move(keywords)), std::move(uses));
@@ -182,13 +204,22 @@ void Machine::make_function(int flags) {
   const Slot code = pop();
   const suture::Constant* constant = constant_of(code.expr);
   if (!constant || !constant->is(suture::Constant::Kind::kCode)) return fail("a function without code");
-  auto nested = nested_(constant->code, tree_);
+  if (kind_of_code(*constant->code, nullptr) == CodeKind::kTypeParameters) {
+    if (flags & ~kClosure) return fail("type parameters with defaults of their own");
+    if (flags & kClosure) pop();
+    push_kind(SlotKind::kGeneric);
+    slots_.back().code = constant->code;
+    return;
+  }
+  const bool late = is_value_of_alias();
+  auto nested =
+      nested_({constant->code, late ? NestedCode::Use::kLate : NestedCode::Use::kDefinition, {}}, tree_);
   if (!nested) return fail(nested.error().message);
   if (nested->size() != 1) return fail("a nested function without a definition");
   Slot function{.kind = SlotKind::kDefinition, .waits = true, .definition = (*nested)[0]};
   if (auto* expr = as<syntax::Expr>((*nested)[0])) {
     const bool lambda = expr->value->kind == ExpressionKind::Lambda;
-    function.kind = lambda ? SlotKind::kValue : SlotKind::kComprehension;
+    function.kind = late ? SlotKind::kLate : lambda ? SlotKind::kValue : SlotKind::kComprehension;
     function.expr = expr->value;
     function.awaited = (constant->code->view.flags & kCodeCoroutine) != 0;
   }
@@ -276,6 +307,8 @@ std::string name_of_definition(const Statement* statement) {
   if (const auto* function = as<FunctionDef>(statement)) return function->name;
   if (const auto* function = as<AsyncFunctionDef>(statement)) return function->name;
   if (const auto* of_class = as<ClassDef>(statement)) return of_class->name;
+  const auto* alias = as<syntax::TypeAlias>(statement);
+  if (const auto* name = alias ? as<Name>(alias->name) : nullptr) return name->id;
   return "";
 }
 
@@ -517,6 +550,9 @@ bool Machine::ends_node(const LiftedInstruction& it) {
   switch (it.op) {
     case Op::JumpIf:
     case Op::JumpIfOrPop: branch(it); return true;
+    case Op::MatchSequence:
+    case Op::MatchMapping:
+    case Op::MatchClass: return match_statement(it);
     case Op::ForIter:
     case Op::AsyncForIter: for_loop(it); return true;
     case Op::BeforeWith:

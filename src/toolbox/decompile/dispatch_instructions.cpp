@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "bytecode/compiler_limits.h"
 #include "toolbox/decompile/dispatch_machine.h"
 #include "toolbox/decompile/expressions.h"
 #include "toolbox/decompile/scope.h"
@@ -37,6 +38,11 @@ Slot Machine::pop() {
 
 Slot Machine::operand() {
   Slot slot = pop();
+  if (slot.kind == SlotKind::kDefinition && is_class_body()) {
+    auto* stands_for = make<Name>(".class_body");
+    class_bodies_[stands_for] = slot;
+    slot = {.expr = stands_for, .waits = true, .uses = slot.uses};
+  }
   if (slot.kind == SlotKind::kDefinition) name_definition(slot);
   // iter() outside of a loop: the name may mean something else in the program, which the check then notices.
   if (slot.kind == SlotKind::kIterable) slot.expr = make<Call>(make<Name>("iter"), Expressions{slot.expr});
@@ -47,6 +53,15 @@ Slot Machine::operand() {
     slot.expr = make<Name>("_");
   }
   return slot;
+}
+
+// Is what has been taken from the stack the body of a class whose bases are in a display?
+bool Machine::is_class_body() const {
+  if (slots_.empty()) return false;
+  const SlotKind top = slots_.back().kind;
+  const bool null_between = top == SlotKind::kNull && slots_.size() > 1;
+  return top == SlotKind::kBuildClass ||
+         (null_between && slots_[slots_.size() - 2].kind == SlotKind::kBuildClass);
 }
 
 std::vector<Slot> Machine::operands(int count) {
@@ -110,7 +125,7 @@ bool Machine::execute_stack(const LiftedInstruction& it) {
     }
     case Op::Swap:
       if (it.arg < 1 || it.arg > depth) return fail("the stack is too small"), true;
-      spill_all();
+      if (!swaps_for_generic()) spill_all();
       std::swap(slots_.back(), slots_[static_cast<size_t>(depth - it.arg)]);
       return true;
     default: return false;
@@ -217,7 +232,12 @@ bool Machine::execute_operator(const LiftedInstruction& it) {
     case Op::UnaryPositive: return unary(UnaryOperator::UAdd);
     case Op::UnaryNegative: return unary(UnaryOperator::USub);
     case Op::UnaryNot: return unary(UnaryOperator::Not);
+    case Op::ToBool:  // the optimizer makes it of two
+      unary(UnaryOperator::Not);
+      return unary(UnaryOperator::Not);
     case Op::UnaryInvert: return unary(UnaryOperator::Invert);
+    case Op::MatchSequence:
+    case Op::MatchMapping: return match_alone(it), true;
     case Op::Is: return compare(it.arg ? CompareOperator::IsNot : CompareOperator::Is);
     case Op::Contains: return compare(it.arg ? CompareOperator::NotIn : CompareOperator::In);
     case Op::Compare: {
@@ -270,6 +290,17 @@ Expressions Machine::elements_of(const Expression* expr) {
   return all;
 }
 
+// The compiler would make one constant of a display of constants.
+void Machine::keep_apart(Expressions& elements, int fewest, std::set<int>& uses) {
+  const bool folds = static_cast<int>(elements.size()) >= fewest &&
+                     std::ranges::all_of(elements, [&](const Expression* one) { return constant_of(one); });
+  if (!folds) return;
+  const int local = next_spare_++;
+  out_->push_back(make<Assign>(Expressions{slot_name(local)}, elements.front()));
+  elements.front() = slot_name(local);
+  uses.insert(local);
+}
+
 bool Machine::execute_display(const LiftedInstruction& it) {
   std::set<int> uses;
   const auto display = [&](Expression* expr) {
@@ -285,10 +316,18 @@ bool Machine::execute_display(const LiftedInstruction& it) {
         push_kind(SlotKind::kCell);
         return true;
       }
-      return display(make<Tuple>(expressions(operands(it.arg), uses)));
+      if (depth > 0 && slots_.back().kind == SlotKind::kLate) return type_alias(), true;
+      Expressions elements = expressions(operands(it.arg), uses);
+      keep_apart(elements, 1, uses);
+      return display(make<Tuple>(std::move(elements)));
     }
-    case Op::BuildList: return display(make<List>(expressions(operands(it.arg), uses)));
-    case Op::BuildSet: return display(make<syntax::Set>(expressions(operands(it.arg), uses)));
+    case Op::BuildList:
+    case Op::BuildSet: {
+      Expressions elements = expressions(operands(it.arg), uses);
+      keep_apart(elements, kFewestFoldedElements, uses);
+      if (it.op == Op::BuildList) return display(make<List>(std::move(elements)));
+      return display(make<syntax::Set>(std::move(elements)));
+    }
     case Op::BuildMap: {
       const Expressions parts = expressions(operands(2 * it.arg), uses);
       auto* dict = make<Dict>();
@@ -323,6 +362,25 @@ bool Machine::execute_display(const LiftedInstruction& it) {
   }
 }
 
+// All elements of a display are constants, equal ones of a set only once.
+bool Machine::is_folded_display(const Expression* display, const suture::Constant* constant) const {
+  if (!constant || !constant->items || constant->items->empty()) return false;
+  if (const auto* list = as<List>(display))
+    return list->elts.empty() && constant->is(suture::Constant::Kind::kTuple) &&
+           constant->items->size() >= kFewestFoldedElements;
+  const auto* set = as<syntax::Set>(display);
+  return set && set->elts.empty() && constant->is(suture::Constant::Kind::kFrozenset);
+}
+
+// Items come behind others or behind `**mapping`, named arguments behind the latter only; `{**{}}` and `f(**{})` begin with an empty
+// display.
+bool Machine::is_chunk(const Dict& dict, const Dict& more, bool of_call) const {
+  const bool behind_mapping = !dict.keys.empty() && !dict.keys.back();
+  if (more.keys.empty()) return false;
+  return of_call ? behind_mapping && names_arguments(more)
+                 : behind_mapping || dict.keys.size() >= kItemsPerChunk;
+}
+
 // Long and starred displays are built piece by piece, on top of the stack.
 void Machine::grow(const LiftedInstruction& it) {
   std::set<int> uses;
@@ -338,8 +396,9 @@ void Machine::grow(const LiftedInstruction& it) {
   Expressions elements;
   if (one) {
     elements = added;
-  } else if (constant && constant->items) {
+  } else if (is_folded_display(slot.expr, constant)) {
     elements = elements_of(added[0]);
+    while (elements.size() < kFewestFoldedElements) elements.push_back(elements.front());
   } else {
     elements = {make<Starred>(added[0])};
   }
@@ -353,7 +412,7 @@ void Machine::grow(const LiftedInstruction& it) {
     if (it.op == Op::MapAdd) {
       dict->keys.push_back(added[0]);
       dict->values.push_back(added[1]);
-    } else if (more && added_slots[0].display && !dict->keys.empty()) {
+    } else if (more && added_slots[0].display && is_chunk(*dict, *more, it.op == Op::DictMerge)) {
       dict->keys.insert(dict->keys.end(), more->keys.begin(), more->keys.end());
       dict->values.insert(dict->values.end(), more->values.begin(), more->values.end());
     } else {

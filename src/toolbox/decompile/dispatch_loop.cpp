@@ -31,6 +31,7 @@ void Machine::fail(const std::string& what) {
 Result<DispatchLoop> Machine::run() {
   SUTURE_TRY(lifted, lift(code_));
   lifted_ = std::move(lifted);
+  mark_except_star(lifted_);
   SUTURE_TRY(regions, find_regions(lifted_));
   regions_ = std::move(regions);
   choose_names();
@@ -162,100 +163,28 @@ Context* Machine::context_for(const Slots& slots, int instruction) {
   return context;
 }
 
-// The clauses of a handler: `type; CHECK_EXC_MATCH; POP_JUMP_IF_FALSE next` again and again, then what runs for every exception.
-void Machine::explore_handler(Context* context, int region, const Slots& slots) {
-  const Region& it = regions_.at(region);
-  clauses_[context];
-  if (it.kind == RegionKind::kExceptStar)
-    return fail("a handler of exception groups outside of its statement");
-  if (it.depth > static_cast<int>(slots.size()))
-    return fail("a handler that needs more values than there are");
-  const Slots saved_slots = slots_;
-  const int saved_at = at_;
-  Statements* const saved_out = out_;
-  Statements evaluated;  // must stay empty: a type is one expression
-  slots_.assign(slots.begin(), slots.begin() + it.depth);
-  out_ = &evaluated;
-  if (it.lasti) push_kind(SlotKind::kLasti);
-  at_ = reach(it.handler);
-  if (lifted_.at(at_).op != Op::PushExcInfo) fail("a handler that does not save the exception");
-  push_kind(SlotKind::kPrevious);
-  push_kind(SlotKind::kException);
-  const size_t depth = slots_.size();
-  int begin = reach(lifted_.at(at_).next);
-  for (int steps = 0; !failed(); ++steps) {
-    Slots entry = slots_;
-    int at = begin;
-    while (!failed() && at >= 0 && lifted_.at(at).op != Op::CheckExcMatch &&
-           (at == begin || !is_leader_[static_cast<size_t>(at)])) {
-      at_ = at;
-      // Whatever does not lead to a type test belongs to the clause for all exceptions.
-      const Op op = lifted_.at(at).op;
-      if (op == Op::JumpIf || op == Op::Reraise || op == Op::PopTop || op == Op::PopExcept ||
-          lifted_.at(at).target >= 0)
-        break;
-      if (!execute(lifted_.at(at))) break;
-      at = lifted_.at(at).next < 0 ? -1 : lifted_.skip_empty(lifted_.at(at).next);
-    }
-    const bool typed = !failed() && at >= 0 && lifted_.at(at).op == Op::CheckExcMatch &&
-                       slots_.size() == depth + 1 && evaluated.empty();
-    Clause clause;
-    const int id = next_clause_++;
-    entry[depth - 2].id = id;
-    int body = begin, next = -1;
-    if (typed) {
-      const int jump = reach(lifted_.at(at).next);
-      if (lifted_.at(jump).op != Op::JumpIf || lifted_.at(jump).flag != static_cast<int>(JumpTest::kFalse)) {
-        fail("a type test that no except clause makes");
-      }
-      clause.type = pop().expr;
-      body = reach(lifted_.at(jump).next);
-      next = reach(lifted_.at(jump).target);
-    } else {
-      error_.clear();  // of the attempt to read a type
-      evaluated.clear();
-    }
-    const bool raises = !typed && lifted_.at(begin).op == Op::Reraise;
-    if (!raises) {
-      const LiftedInstruction& first = lifted_.at(body);
-      const bool named = typed && is_store(first.op);
-      if (named) {
-        clause.name = stored_name(first);
-        entry[depth - 2].name = clause.name;
-        entry.back().kind = SlotKind::kNothing;
-        body = reach(first.next);
-        entry.pop_back();
-      }
-      at_ = body;
-      clause.node = node_at(body, entry);
-      // The body may begin inside a try statement of its own.
-      clause.context = failed() ? nullptr : nodes_[static_cast<size_t>(clause.node)].context;
-      while (clause.context && (clause.context->kind != Context::Kind::kHandler || clause.context->id != id))
-        clause.context = clause.context->parent;
-      if (!clause.context) fail("a handler that is left before it begins");
-      clauses_[context].push_back(clause);
-    }
-    if (!typed) break;
-    slots_.assign(entry.begin(), entry.end());
-    slots_.resize(depth - 2);
-    push_kind(SlotKind::kPrevious);
-    push_kind(SlotKind::kException);
-    begin = next;
-    if (steps > lifted_.size()) fail("a handler whose clauses go round in circles");
-  }
-  slots_ = saved_slots;
-  at_ = saved_at;
-  out_ = saved_out;
-}
-
 // ---- nodes
 
 bool Machine::same_shape(const Slots& a, const Slots& b) const {
-  return std::ranges::equal(a, b, [](const Slot& x, const Slot& y) {
+  return std::ranges::equal(a, b, [&](const Slot& x, const Slot& y) {
     const bool same_made =
         x.definition == y.definition && (x.kind != SlotKind::kComprehension || x.expr == y.expr);
-    return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name && same_made;
+    const suture::Constant *one = constant_of(x.expr), *other = constant_of(y.expr);
+    const bool same_value = one && other ? same_constant(*one, *other) : !one == !other;
+    return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name && same_made &&
+           same_value;
   });
+}
+
+// A constant needs no local where all ways have the same one. Ways join with one value each, which is on top; when what is below
+// differs, too, all is done again with locals. A set of constants has no other place in a text than where it is iterated over.
+bool Machine::stays_constant(const Slots& slots, size_t depth, int instruction) const {
+  const Slot& slot = slots[depth];
+  const suture::Constant* constant = constant_of(slot.expr);
+  if (!constant) return false;
+  if (slot.kind == SlotKind::kIterable) return constant->is(suture::Constant::Kind::kFrozenset);
+  return keep_constants_ && slot.kind == SlotKind::kValue && !slot.waits &&
+         (depth + 1 < slots.size() || !is_leader_[static_cast<size_t>(instruction)]);
 }
 
 // The node of an instruction with these values on the stack; made when it is new. Values are in their `_s` by now.
@@ -264,7 +193,7 @@ int Machine::node_at(int instruction, Slots slots) {
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool has_local = slots[i].kind == SlotKind::kValue || slots[i].kind == SlotKind::kIterable ||
                            slots[i].kind == SlotKind::kEntered;
-    if (!has_local) continue;
+    if (!has_local || stays_constant(slots, i, instruction)) continue;
     slots[i].expr = slot_name(static_cast<int>(i));
     slots[i].waits = slots[i].display = false;
     slots[i].uses = {static_cast<int>(i)};
@@ -274,7 +203,7 @@ int Machine::node_at(int instruction, Slots slots) {
   const auto [known, fresh] = node_of_.try_emplace({instruction, context}, static_cast<int>(nodes_.size()));
   if (!fresh) {
     if (!same_shape(nodes_[static_cast<size_t>(known->second)].entry, slots))
-      fail("ways that join with different values");
+      differ_ = true, fail("ways that join with different values");
     return known->second;
   }
   if (nodes_.size() >= kMaxNodes) fail("the code has too many blocks");
@@ -291,7 +220,7 @@ Expression* Machine::slot_name(int depth) {
 }
 
 // Brings every value to its `_s<depth>`.
-void Machine::settle(Slots& slots, Statements& out) {
+void Machine::settle(Slots& slots, int instruction, Statements& out) {
   Expressions targets, values;
   std::set<int> written;
   bool conflict = false;
@@ -301,7 +230,9 @@ void Machine::settle(Slots& slots, Statements& out) {
     switch (slot.kind) {
       case SlotKind::kValue:
       case SlotKind::kIterable:
-      case SlotKind::kEntered: break;
+      case SlotKind::kEntered:
+        if (stays_constant(slots, i, instruction)) continue;
+        break;
       case SlotKind::kAssertion:
         if (slot.expr) return fail("an assertion whose message is used in another block");
         continue;
@@ -337,9 +268,13 @@ Statement* Machine::set_pc(int node) {
 // Control goes on at an instruction: in this context, in an outer one, or in a try block of one of these.
 void Machine::go(int instruction, Slots slots, Context* from, Statements& out) {
   if (instruction < 0) return fail("control runs off the end of the code");
-  settle(slots, out);
-  if (failed()) return;
   instruction = reach(instruction);
+  settle(slots, instruction, out);
+  if (failed()) return;
+  if (const StarClause* clause = end_of_clause(instruction, slots)) {
+    slots.resize(clause->depth);
+    instruction = reach(clause->behind);
+  }
   const Op op = lifted_.at(instruction).op;
   // Back to the header of a loop under way: `continue`.
   if ((op == Op::ForIter || op == Op::AsyncForIter) && !slots.empty() &&
@@ -379,24 +314,33 @@ void Machine::run_node(int index) {
   Statements body;
   out_ = &body;
   bool first = true;
+  int joined = -1;  // where the ways of an expression have joined
   while (!failed()) {
     at_ = lifted_.skip_empty(at_);
     if (at_ < 0) {
       fail("control runs off the end of the code");
       break;
     }
+    if (end_of_clause(at_, slots_)) {
+      go(at_, slots_, context, body);
+      break;
+    }
     if (!is_function() && at_end_of_body(at_)) {
       end_body(context, body);
       break;
     }
-    const bool moves =
-        !first && (is_leader_[static_cast<size_t>(at_)] || context_for(slots_, at_) != context);
+    const bool joins = is_leader_[static_cast<size_t>(at_)] && at_ != joined;
+    const bool moves = !first && (joins || context_for(slots_, at_) != context);
     if (failed()) break;
     if (moves) {
       go(at_, slots_, context, body);
       break;
     }
     first = false;
+    if (fold_branches()) {
+      joined = at_;
+      continue;
+    }
     const LiftedInstruction it = lifted_.at(at_);
     if (ends_node(it)) break;
     if (!execute(it)) {
@@ -415,7 +359,10 @@ namespace suture::toolbox {
 
 Result<DispatchLoop> dispatch_loop(const CodeTree& code, const std::string& class_name,
                                    const NestedDefinition& nested, syntax::SyntaxTree& tree) {
-  return dispatch::Machine(code, class_name, nested, tree).run();
+  dispatch::Machine machine(code, class_name, nested, tree, true);
+  auto loop = machine.run();
+  if (loop || !machine.differ()) return loop;
+  return dispatch::Machine(code, class_name, nested, tree, false).run();
 }
 
 }  // namespace suture::toolbox

@@ -37,7 +37,9 @@ enum class SlotKind : uint8_t {
   kCell,           // for a closure
   kNamespace,      // of a class body, where the next instruction looks first
   kBuildClass,     // __build_class__
-  kDefinition,     // a function or class on its way to its name
+  kDefinition,     // a function, class or type alias on its way to its name
+  kLate,           // an expression that is evaluated late
+  kGeneric,        // what makes a definition that has type parameters
   kComprehension,  // waits for its first iterable
   kIterable,       // iter(expression), which the `for` that follows will call
   kAssertion,      // AssertionError of an assert statement
@@ -61,6 +63,7 @@ struct Slot {
   std::set<int> uses;   // the `_s` that occur in expr
   syntax::Statement* definition = nullptr;
   std::string name;  // kPrevious: of the clause
+  CodeTreePtr code;  // kGeneric
 };
 using Slots = std::vector<Slot>;
 
@@ -104,9 +107,10 @@ struct Clause {
 class Machine {
  public:
   Machine(const CodeTree& code, const std::string& class_name, const NestedDefinition& nested,
-          syntax::SyntaxTree& tree)
-      : code_(code), class_name_(class_name), nested_(nested), tree_(tree) {}
+          syntax::SyntaxTree& tree, bool keep_constants)
+      : code_(code), class_name_(class_name), nested_(nested), tree_(tree), keep_constants_(keep_constants) {}
   Result<DispatchLoop> run();
+  bool differ() const { return differ_; }  // ways that join had different values
 
  private:
   // ---- nodes and contexts (dispatch_loop.cpp)
@@ -118,15 +122,35 @@ class Machine {
   void run_node(int node);
   Context* context_for(const Slots& slots, int instruction);
   Context* intern(Context::Kind kind, int id, Context* parent);
-  void explore_handler(Context* context, int region, const Slots& slots);
   int node_at(int instruction, Slots slots);
   void go(int instruction, Slots slots, Context* from, syntax::Statements& out);
-  void settle(Slots& slots, syntax::Statements& out);
+  void settle(Slots& slots, int instruction, syntax::Statements& out);
+  bool stays_constant(const Slots& slots, size_t depth, int instruction) const;
   bool same_shape(const Slots& a, const Slots& b) const;
   void fail(const std::string& what);
   bool failed() const { return !error_.empty(); }
   std::string synthetic(const std::string& name) const { return name + suffix_; }
   syntax::Expression* slot_name(int depth);
+
+  // ---- handlers (dispatch_handlers.cpp)
+  struct StarClause {
+    int next = -1;        // where the next clause begins, or the end
+    size_t previous = 0;  // depth of the saved exception
+    int end = -1;         // PREP_RERAISE_STAR
+    int behind = -1;      // the statement, where that finds nothing to raise
+    size_t depth = 0;     // of the stack there
+  };
+  void explore_handler(Context* context, int region, const Slots& slots);
+  int explore_clause(Context* context, int begin, size_t previous, bool star);
+  int read_clause_type(int begin, Op check);
+  int behind_list(int at) const;
+  int star_end(int at) const;
+  void end_star_clauses(Context* context, const Slots& slots, size_t depth);
+  const StarClause* end_of_clause(int at, const Slots& slots) const;
+
+  // ---- patterns (dispatch_patterns.cpp)
+  bool match_statement(const LiftedInstruction& it);
+  void match_alone(const LiftedInstruction& it);
 
   // ---- bodies of modules and classes (dispatch_bodies.cpp)
   bool stores_name(int index, std::string_view name) const;
@@ -142,6 +166,7 @@ class Machine {
   syntax::Statements dispatch(Context* context);
   syntax::Statements arm(const DispatchNode& node);
   syntax::Statements try_statement(Context* context);
+  syntax::Statement* go_on_behind_star(Context* context);
   void leave_after(Context* inner, Context* around, syntax::Statements& out);
   void leave_after(const std::set<int>& exits, Context* around, syntax::Statements& out);
   struct Arm {
@@ -177,8 +202,10 @@ class Machine {
   void push(syntax::Expression* expr, std::set<int> uses = {}, bool waits = true);
   void push_kind(SlotKind kind);
   Slot pop();
+  bool is_class_body() const;
   Slot operand();  // pops an expression
   std::vector<Slot> operands(int count);
+  void keep_apart(syntax::Expressions& elements, int fewest, std::set<int>& uses);
   static syntax::Expressions expressions(const std::vector<Slot>& slots, std::set<int>& uses);
   void spill(size_t depth, const std::set<int>& reserved);
   void spill_all(const std::set<int>& reserved = {});
@@ -189,12 +216,27 @@ class Machine {
   void call(int count, const Constant* names);
   void call_value(Slot callee, std::vector<Slot> args, std::vector<syntax::Keyword> keywords);
   void call_ex(bool has_keywords);
+  void call_generic(const Slot& callee, const std::vector<Slot>& args);
+  bool swaps_for_generic() const;
+  bool is_value_of_alias() const;
+  void type_alias();
   void build_class(std::vector<Slot>& args, std::vector<syntax::Keyword> keywords);
   void make_function(int flags);
   void set_function_attribute(Slot& function, int flag, const Slot& value);
   void unpack(int before, int after);
   void inlined_comprehension();  // dispatch_comprehensions.cpp
+  // dispatch_branches.cpp
+  Result<syntax::Expression*> returned_value(const LiftedCode& stretch, const CodeTree& code,
+                                             const std::map<std::string, syntax::Expression*>& arguments);
+  bool is_under_construction(const Slot& slot) const;
+  int tested_values(int at) const;
+  int join_of(int start, int& last) const;
+  bool fold_branches();
+  LiftedCode cut_out(int first, int last, int join) const;
   void grow(const LiftedInstruction& it);
+  bool is_folded_display(const syntax::Expression* display, const Constant* constant) const;
+  bool is_chunk(const syntax::Dict& dict, const syntax::Dict& more, bool of_call) const;
+  bool names_arguments(const syntax::Dict& dict) const;
   syntax::Expressions elements_of(const syntax::Expression* expr);
   void drop(Slot value);
 
@@ -212,6 +254,8 @@ class Machine {
   const std::string class_name_;  // see dispatch_loop
   const NestedDefinition& nested_;
   syntax::SyntaxTree& tree_;
+  const bool keep_constants_;  // across nodes
+  bool differ_ = false;
   LiftedCode lifted_;
   Regions regions_;
   std::vector<bool> is_leader_;
@@ -220,14 +264,17 @@ class Machine {
   std::deque<Context> contexts_;
   std::map<std::tuple<Context::Kind, int, Context*>, Context*> interned_;
   std::map<std::pair<int, Context*>, int> node_of_;
-  std::map<Context*, std::vector<Clause>> clauses_;  // of try contexts
+  std::map<Context*, std::vector<Clause>> clauses_;     // of try contexts
+  std::map<int, StarClause> star_clauses_;              // of `except*`, by clause
+  std::map<Context*, syntax::Statements> behind_star_;  // of try contexts: when all was handled
   std::vector<int> work_;
   std::vector<std::pair<syntax::Constant*, int>> pc_values_;  // to be numbered
   std::set<std::string> synthetic_, globals_, nonlocals_;
   std::set<std::string> hidden_;     // variables of inlined comprehensions
   std::set<std::string> used_;       // locals that statements use
   std::set<const void*> completed_;  // classes with their bases, comprehensions with their iterables
-  int next_spare_ = 0;               // `_s` beyond every depth
+  std::map<const syntax::Expression*, Slot> class_bodies_;  // by what stands for them in displays
+  int next_spare_ = 0;                                      // `_s` beyond every depth
   int next_clause_ = 0;
   int entry_ = 0;  // node in which the code begins
   int end_ = -1;   // node in which the body of a module or class ends, once there is one

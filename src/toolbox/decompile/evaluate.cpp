@@ -23,6 +23,8 @@ Evaluator::Evaluator(Builder& builder, const Scope& scope, const LiftedCode& cod
       graph_(result_.graph) {
   graph_.nodes.resize(blocks.all.size());
   last_of_.assign(blocks.all.size(), -1);
+  result_.bound.assign(scope.view().local_names.size(), false);
+  result_.loaded = result_.bound;
 }
 
 Result<Evaluated> Evaluator::run() {
@@ -316,6 +318,22 @@ Expressions Evaluator::operands(int count) {
 
 bool Evaluator::on_stack(const Value* value) const {
   return std::find(stack_.begin(), stack_.end(), value) != stack_.end();
+}
+
+// By its name: a free variable and the comprehension's may stand beside each other.
+bool Evaluator::is_hidden(int variable) const {
+  const auto& names = scope_.view().local_names;
+  const auto name = [&](int index) -> const std::string& { return names[static_cast<size_t>(index)]; };
+  if (variable < 0 || static_cast<size_t>(variable) >= names.size()) return false;
+  return std::any_of(stack_.begin(), stack_.end(), [&](const Value* value) {
+    return value->kind == ValueKind::kSaved && value->place >= 0 &&
+           static_cast<size_t>(value->place) < names.size() && name(value->place) == name(variable);
+  });
+}
+
+void Evaluator::note_use(std::vector<bool>& uses, int variable) {
+  if (variable < 0 || static_cast<size_t>(variable) >= uses.size() || is_hidden(variable)) return;
+  uses[static_cast<size_t>(variable)] = true;
 }
 
 size_t Evaluator::base() const {

@@ -30,6 +30,8 @@ struct Evaluated {
   std::set<std::string> loaded_globals;
   bool has_annotations = false;  // SETUP_ANNOTATIONS
   bool annotates = false;
+  // By index of the variable: what stores, deletes and loads it, apart from an inlined comprehension that hides it.
+  std::vector<bool> bound, loaded;
   Value* returned = nullptr;  // by the function that makes a generic definition
 };
 
@@ -89,6 +91,8 @@ class Evaluator {
   syntax::Expression* as_expression(Value* value);
   syntax::Expressions operands(int count);  // in the order they were pushed
   bool on_stack(const Value* value) const;
+  bool is_hidden(int variable) const;  // by a comprehension that is inlined here
+  void note_use(std::vector<bool>& uses, int variable);
   bool at_base() const;
   size_t base() const;  // values of the statement under way lie at and above it
   template <class SyntaxNode, class... Fields>

@@ -101,10 +101,14 @@ void Evaluator::match_case(const MatchedCase& matched) {
   Value* subject = peek(1);
   as_expression(subject);
   if (!matched.copied) pop();
-  for (const auto& [op, arg] : matched.stores) note_store(op, arg);
+  for (const auto& [op, arg] : matched.stores) {
+    note_store(op, arg);
+    if (op == Op::StoreFast || op == Op::StoreDeref) note_use(result_.bound, arg);
+  }
   finish(End::kCase, block_->first, block_->second);
   graph_.at(node_).test = subject;
   graph_.at(node_).pattern = matched.pattern;
+  graph_.at(node_).guarded_by_true = matched.guarded_by_true;
 }
 
 void Evaluator::note_store(Op op, int arg) {

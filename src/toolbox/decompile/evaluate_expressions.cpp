@@ -20,6 +20,7 @@ bool Evaluator::execute_load(const LiftedInstruction& it) {
     }
     case Op::LoadFast:
     case Op::LoadDeref: {
+      note_use(result_.loaded, it.arg);
       const std::string id = local_name(it.arg);
       const auto argument = scope_.arguments.find(id);
       push_expr(argument == scope_.arguments.end() ? name_expr(id) : argument->second);
@@ -27,7 +28,7 @@ bool Evaluator::execute_load(const LiftedInstruction& it) {
       return true;
     }
     case Op::LoadClosure: push(ValueKind::kCell, name_expr(local_name(it.arg))); return true;
-    case Op::LoadFastAndClear: push(ValueKind::kSaved)->name = local_name(it.arg); return true;
+    case Op::LoadFastAndClear: push(ValueKind::kSaved)->place = it.arg; return true;
     case Op::LoadName: push_expr(name_expr(name(it.arg))); return true;
     case Op::LoadLocals: push(ValueKind::kNothing); return true;
     case Op::LoadFromDictOrDeref:

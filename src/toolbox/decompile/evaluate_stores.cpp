@@ -17,20 +17,18 @@ using namespace syntax;
 bool Evaluator::execute_store(const LiftedInstruction& it) {
   switch (it.op) {
     case Op::StoreFast:
-      if (!stack_.empty() && stack_.back()->kind == ValueKind::kSaved)
+      if (!stack_.empty() && stack_.back()->kind == ValueKind::kSaved) {
         pop();  // the variable that an inlined comprehension had hidden
-      else
-        store(name_expr(local_name(it.arg)));
+        return true;
+      }
+      note_use(result_.bound, it.arg);
+      store(name_expr(local_name(it.arg)));
       return true;
-    case Op::StoreDeref: {
-      const std::string stored = local_name(it.arg);
-      const bool own = std::any_of(stack_.begin(), stack_.end(), [&](const Value* value) {
-        return value->kind == ValueKind::kSaved && value->name == stored;  // an inlined comprehension's
-      });
-      if (!own) note_store(it.op, it.arg);
-      store(name_expr(stored));
+    case Op::StoreDeref:
+      note_use(result_.bound, it.arg);
+      if (!is_hidden(it.arg)) note_store(it.op, it.arg);
+      store(name_expr(local_name(it.arg)));
       return true;
-    }
     case Op::StoreGlobal:
       result_.globals.insert(name(it.arg));
       store(name_expr(name(it.arg)));
@@ -266,10 +264,14 @@ bool Evaluator::execute_delete(const LiftedInstruction& it) {
   Expression* target = nullptr;
   switch (it.op) {
     case Op::DeleteDeref:
+      note_use(result_.bound, it.arg);
       note_store(it.op, it.arg);
       target = name_expr(local_name(it.arg));
       break;
-    case Op::DeleteFast: target = name_expr(local_name(it.arg)); break;
+    case Op::DeleteFast:
+      note_use(result_.bound, it.arg);
+      target = name_expr(local_name(it.arg));
+      break;
     case Op::DeleteGlobal: result_.globals.insert(name(it.arg)); [[fallthrough]];
     case Op::DeleteName: target = name_expr(name(it.arg)); break;
     case Op::DeleteAttr: target = make<Attribute>(operand(), name(it.arg)); break;

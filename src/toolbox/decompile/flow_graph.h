@@ -51,14 +51,14 @@ struct TypeAliasParts;
 struct Value {
   ValueKind kind = ValueKind::kExpression;
   syntax::Expression* expr = nullptr;
-  bool used = false;            // has become part of an expression or a test
-  bool in_place = false;        // of an augmented assignment; kTypeTest: of `except*`
-  bool display = false;         // built here, not a constant: may grow
-  bool filled = false;          // by a comprehension
-  int conversion = -1;          // 3.13: CONVERT_VALUE waits for FORMAT
-  int place = -1;               // kIterator, kItem: node; kExit, kEntered, kException, kPrevious: region
-  int order = 0;                // in which it was made
-  std::string name;             // kPrevious: the clause's name; kModule, kModuleItem, kSaved
+  bool used = false;      // has become part of an expression or a test
+  bool in_place = false;  // of an augmented assignment; kTypeTest: of `except*`
+  bool display = false;   // built here, not a constant: may grow
+  bool filled = false;    // by a comprehension
+  int conversion = -1;    // 3.13: CONVERT_VALUE waits for FORMAT
+  int place = -1;  // kIterator, kItem: node; kExit, kEntered, kException, kPrevious: region; kSaved: variable
+  int order = 0;   // in which it was made
+  std::string name;             // kPrevious: the clause's name; kModule, kModuleItem
   syntax::Expressions targets;  // stored to while a copy stays on the stack: `a = b = value`, or (a := value)
   std::shared_ptr<Unpacking> unpacking;
   int part = 0;
@@ -137,6 +137,7 @@ struct FlowNode {
   syntax::Expression* target = nullptr;
   bool is_async = false;
   syntax::Pattern* pattern = nullptr;  // kCase
+  bool guarded_by_true = false;        // kCase
   // the element a comprehension's body adds
   Value* filled = nullptr;
   syntax::Expression* element = nullptr;

@@ -32,7 +32,7 @@ class PatternMaker {
       case Hole::Kind::kSequence: return sequence(hole);
       case Hole::Kind::kMapping: return tree_.make<MatchMapping>(hole.keys, patterns(hole.parts), hole.rest);
       case Hole::Kind::kClass: return class_pattern(hole);
-      case Hole::Kind::kOr: return tree_.make<MatchOr>(patterns(hole.parts));
+      case Hole::Kind::kOr: return tree_.make<MatchOr>(patterns(hole.parts), hole.breaks);
       default: return hole.names.empty() ? tree_.make<MatchAs>(nullptr, std::string()) : nullptr;
     }
   }
@@ -103,6 +103,7 @@ class CaseFinder {
     int start = -1, success = -1, failure = -1;
     MatchedCase matched;
     std::vector<int> visited;
+    bool bound_and_dropped = false;  // a copy was bound: the subject is none of the pattern's
   };
 
   bool worth_looking() const {
@@ -133,14 +134,25 @@ class CaseFinder {
     Found found{.start = at, .success = machine.at()};
     for (const PatternMachine::Failure& failure : machine.failures()) {
       const int behind = PatternMachine::behind_pops(code_, failure);
-      if (behind < 0 || (found.failure >= 0 && found.failure != behind)) return std::nullopt;
+      if (behind < 0 || (found.failure >= 0 && !same_place(found.failure, behind))) return std::nullopt;
       found.failure = behind;
     }
     found.matched = {.pattern = PatternMaker(builder_.tree).make(*machine.root()),
                      .copied = copied,
                      .stores = machine.stores()};
     found.visited = machine.visited();
+    found.bound_and_dropped = machine.root()->kind == Hole::Kind::kWildcard && !machine.root()->names.empty();
+    // Nothing is left of a guard that the compiler knows to hold, nor of the cases behind it.
+    found.matched.guarded_by_true = copied && found.failure < 0 && code_.at(found.success).op == Op::PopTop;
     return found;
+  }
+
+  // A return of a constant stands wherever control jumps to it.
+  bool same_place(int a, int b) const {
+    const LiftedInstruction &x = code_.at(a), &y = code_.at(b);
+    const auto returns = [&](int at) { return at >= 0 && code_.at(at).op == Op::Return; };
+    return a == b || (x.op == Op::LoadConst && y.op == Op::LoadConst && x.arg == y.arg &&
+                      x.handler == y.handler && returns(code_.after(a)) && returns(code_.after(b)));
   }
 
   // The cases of one statement: each one that leaves the subject is followed by another.
@@ -149,11 +161,16 @@ class CaseFinder {
     for (bool more = true; more;) {
       if (at < 0 || starts_.contains(at)) return;
       std::optional<Found> next = parse(at, false);
-      if (next && next->failure < 0 && found.empty()) next.reset();  // a plain store
+      // Alone, what matches everything is a plain store, but for alternatives.
+      const auto plain = [&] {
+        return next->failure < 0 && found.empty() && !as<MatchOr>(next->matched.pattern);
+      };
+      if (next && plain()) next.reset();
+      if (next && next->bound_and_dropped) next.reset();
       if (!next && code_.at(at).op == Op::Copy) next = parse(at, true);
       if (!next && !found.empty()) next = bare_guard(at);
-      if (!next || (next->failure < 0 && found.empty())) return;
-      more = next->matched.copied;
+      if (!next || plain()) return;
+      more = next->matched.copied && !next->matched.guarded_by_true;
       if (more && next->failure < 0) next->failure = next_behind_guard(next->success);
       at = next->failure;
       found.push_back(std::move(*next));
@@ -263,6 +280,8 @@ class CaseFinder {
 };
 
 }  // namespace
+
+Pattern* pattern_of(SyntaxTree& tree, const Hole& hole) { return PatternMaker(tree).make(hole); }
 
 std::vector<MatchedCase> find_match_cases(Builder& builder, const Scope& scope, LiftedCode& code,
                                           Regions& regions) {

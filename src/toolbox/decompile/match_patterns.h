@@ -19,6 +19,7 @@ namespace suture::toolbox {
 struct MatchedCase {
   syntax::Pattern* pattern = nullptr;
   bool copied = false;
+  bool guarded_by_true = false;            // copied although no other case is left
   std::vector<std::pair<Op, int>> stores;  // instructions that bind names
 };
 

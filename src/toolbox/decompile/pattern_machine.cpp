@@ -29,11 +29,18 @@ Hole* PatternMachine::open_hole() {
 
 bool PatternMachine::begin(int start) {
   at_ = start < 0 ? -1 : code_.skip_empty(start);
+  if (nesting_ == 0 && at_ >= 0) line_ = code_.at(at_).line;
   root_ = open_hole();
   stack_ = {{.kind = Kind::kHole, .hole = root_}};
   failures_.clear();
   stores_.clear();
   return at_ >= 0;
+}
+
+void PatternMachine::begin(int start, std::vector<PatternItem> stack) {
+  at_ = start;
+  root_ = stack.front().hole;
+  stack_ = std::move(stack);
 }
 
 bool PatternMachine::run(int start, int stop) {
@@ -429,6 +436,7 @@ bool PatternMachine::match_or() {
   const auto machine = [&] {
     PatternMachine made(builder_, scope_, code_, holes_);
     made.nesting_ = nesting_ + 1;
+    made.line_ = line_;
     return made;
   };
   std::vector<int> starts = {code_.at(at_).next};
@@ -472,6 +480,12 @@ bool PatternMachine::match_or() {
   Hole* hole = top()->hole;
   hole->kind = Hole::Kind::kOr;
   hole->parts = std::move(alternatives);
+  int line = line_;
+  for (const int start : starts) {
+    const int begins = code_.at(code_.skip_empty(start)).line;
+    hole->breaks.push_back(begins != line);
+    line = begins;
+  }
   if (last_failure >= 0) {  // drops the subject, then fails as a whole
     if (code_.at(last_failure).op != Op::PopTop) return false;
     failures_.push_back({code_.at(last_failure).next, static_cast<int>(stack_.size()) - 1});

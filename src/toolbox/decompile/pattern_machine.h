@@ -25,6 +25,7 @@ struct Hole {
   std::string rest;
   int positional = 0;
   std::vector<std::string> attributes;
+  std::vector<bool> breaks;        // kOr: the alternatives that begin a line of the source
   std::vector<std::string> names;  // bound to it, the innermost first: `(0 as a) as b`
 };
 
@@ -62,6 +63,9 @@ class PatternMachine {
   bool run(int start, int stop);
   // Runs until the first test.
   bool run_to_failure(int start);
+  // One by one, from a place inside a pattern: `stack` has its hole at the bottom.
+  void begin(int start, std::vector<PatternItem> stack);
+  bool step();
   int at() const { return at_; }
   Hole* root() const { return root_; }
   const std::vector<PatternItem>& stack() const { return stack_; }
@@ -73,7 +77,6 @@ class PatternMachine {
 
  private:
   bool begin(int start);
-  bool step();
   bool step_load(const LiftedInstruction& it);
   bool step_test(const LiftedInstruction& it);
   bool step_parts(const LiftedInstruction& it);
@@ -106,6 +109,10 @@ class PatternMachine {
   std::vector<std::pair<Op, int>> stores_;
   std::vector<int> visited_;
   int nesting_ = 0;
+  int line_ = 0;  // where the whole pattern begins
 };
+
+// The pattern that a hole has become.
+syntax::Pattern* pattern_of(syntax::SyntaxTree& tree, const Hole& hole);
 
 }  // namespace suture::toolbox

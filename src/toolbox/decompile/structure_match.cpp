@@ -20,6 +20,7 @@ Expression* Structurer::guard_of(int node, int& body, int& otherwise) {
   const int first = it.yes.to;
   body = first;
   otherwise = it.no.to;
+  if (it.guarded_by_true) return nullptr;
   const FlowNode& guard = graph_.at(first);
   if (guard.end != End::kBranch || !guard.statements.empty() || flow_.forward_ways(first) != 1 ||
       flow_.is_loop(first) || guard.context != it.context)
@@ -55,6 +56,7 @@ void Structurer::emit_match(int node, const Frame& frame, Statements& out, int& 
     made.guard = guard_of(at, made.body, otherwise);
     heads.insert(at);
     if (made.guard) heads.insert(graph_.at(at).yes.to);
+    if (graph_.at(at).guarded_by_true) made.guard = make<syntax::Constant>(suture::Constant::boolean(true));
     written_[static_cast<size_t>(at)] = true;
     cases.push_back(made);
     if (!is_next_case(otherwise, subject)) break;
@@ -81,6 +83,8 @@ void Structurer::emit_match(int node, const Frame& frame, Statements& out, int& 
     fill(clause.body);
     made.push_back(std::move(clause));
   }
+  if (graph_.at(cases.back().node).guarded_by_true)
+    made.push_back({.pattern = make<MatchSingleton>(suture::Constant::none()), .body = {make<Pass>()}});
   next = merge;
   if (otherwise >= 0 && otherwise != inside.follow) {
     if (!falls && merge < 0) {

@@ -223,7 +223,8 @@ SUTURE_PATTERN(MatchClass)
   Expression* cls; Patterns patterns; std::vector<std::string> kwd_attrs; Patterns kwd_patterns; };
 SUTURE_PATTERN(MatchStar) std::string name; };                    // empty: `*_`
 SUTURE_PATTERN(MatchAs) Pattern* pattern; std::string name; };    // pattern or null; name empty: `_`
-SUTURE_PATTERN(MatchOr) Patterns patterns; };
+SUTURE_PATTERN(MatchOr) Patterns patterns;
+  std::vector<bool> breaks; };  // alternatives that begin a line; empty: none
 #undef SUTURE_PATTERN
 // clang-format on
 

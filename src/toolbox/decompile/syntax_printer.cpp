@@ -43,9 +43,9 @@ void Writer::expression(const Expression* expression, Precedence at_least) {
   tasks_.push_back({.kind = TaskKind::kExpression, .at_least = at_least, .node = expression});
 }
 
-void Writer::pattern(const Pattern* pattern, Precedence at_least) {
+void Writer::pattern(const Pattern* pattern, Precedence at_least, int indent) {
   if (!pattern) return fail("a pattern is missing in the tree");
-  tasks_.push_back({.kind = TaskKind::kPattern, .at_least = at_least, .node = pattern});
+  tasks_.push_back({.kind = TaskKind::kPattern, .at_least = at_least, .indent = indent, .node = pattern});
 }
 
 void Writer::statements(const Statements& body, int indent, bool documented) {
@@ -83,7 +83,9 @@ void Writer::perform(const Task& task) {
       count(task.node);
       print_expression(*static_cast<const Expression*>(task.node), task.at_least);
       break;
-    case TaskKind::kPattern: print_pattern(*static_cast<const Pattern*>(task.node), task.at_least); break;
+    case TaskKind::kPattern:
+      print_pattern(*static_cast<const Pattern*>(task.node), task.at_least, task.indent);
+      break;
     case TaskKind::kBlock: block(task); break;
     case TaskKind::kElse: else_branch(*static_cast<const Statements*>(task.node), task.indent); break;
   }

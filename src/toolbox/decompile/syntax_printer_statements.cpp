@@ -382,7 +382,7 @@ void Writer::match_statement(const Match& node, int indent) {
   for (const MatchCase& one : node.cases) {
     line(indent + 1);
     text("case ");
-    pattern(one.pattern, Precedence::kNamed);
+    pattern(one.pattern, Precedence::kNamed, indent + 1);
     if (one.guard) {
       text(" if ");
       expression(one.guard, Precedence::kNamed);
@@ -429,36 +429,36 @@ void Writer::compound_statement(const Statement& statement, int indent) {
 
 // ---- patterns
 
-void Writer::patterns(const Patterns& list) {
+void Writer::patterns(const Patterns& list, int indent) {
   for (size_t i = 0; i < list.size(); ++i) {
     if (i > 0) text(", ");
-    pattern(list[i], Precedence::kTest);
+    pattern(list[i], Precedence::kTest, indent);
   }
 }
 
-void Writer::class_pattern(const MatchClass& node) {
+void Writer::class_pattern(const MatchClass& node, int indent) {
   if (node.kwd_attrs.size() != node.kwd_patterns.size())
     return fail("a class pattern has names without patterns");
   expression(node.cls, Precedence::kAtom);
   text("(");
-  patterns(node.patterns);
+  patterns(node.patterns, indent);
   for (size_t i = 0; i < node.kwd_attrs.size(); ++i) {
     if (i > 0 || !node.patterns.empty()) text(", ");
     name(node.kwd_attrs[i]);
     text("=");
-    pattern(node.kwd_patterns[i], Precedence::kTest);
+    pattern(node.kwd_patterns[i], Precedence::kTest, indent);
   }
   text(")");
 }
 
-void Writer::mapping_pattern(const MatchMapping& node) {
+void Writer::mapping_pattern(const MatchMapping& node, int indent) {
   if (node.keys.size() != node.patterns.size()) return fail("a mapping pattern has keys without patterns");
   text("{");
   for (size_t i = 0; i < node.keys.size(); ++i) {
     if (i > 0) text(", ");
     expression(node.keys[i], Precedence::kArith);
     text(": ");
-    pattern(node.patterns[i], Precedence::kTest);
+    pattern(node.patterns[i], Precedence::kTest, indent);
   }
   if (!node.rest.empty()) {
     text(node.keys.empty() ? "**" : ", **");
@@ -467,7 +467,24 @@ void Writer::mapping_pattern(const MatchMapping& node) {
   text("}");
 }
 
-void Writer::print_pattern(const Pattern& node, Precedence at_least) {
+// A store can change places only with stores of its own line: where the source breaks lines shows in the bytecode.
+void Writer::or_pattern(const MatchOr& node, Precedence at_least, int indent) {
+  const bool broken = std::ranges::find(node.breaks, true) != node.breaks.end();
+  const bool parentheses = broken || at_least > Precedence::kBitOr;
+  if (parentheses) text("(");
+  for (size_t i = 0; i < node.patterns.size(); ++i) {
+    const bool new_line = i < node.breaks.size() && node.breaks[i];
+    if (i > 0) text(new_line ? " |" : " | ");
+    if (new_line) {
+      text("\n");
+      line(indent + 2);
+    }
+    pattern(node.patterns[i], Precedence::kBitXor, indent + 1);
+  }
+  if (parentheses) text(")");
+}
+
+void Writer::print_pattern(const Pattern& node, Precedence at_least, int indent) {
   switch (node.kind) {
     case PatternKind::MatchValue:
       return expression(static_cast<const MatchValue&>(node).value, Precedence::kArith);
@@ -475,10 +492,10 @@ void Writer::print_pattern(const Pattern& node, Precedence at_least) {
       return constant(static_cast<const MatchSingleton&>(node).value, Precedence::kArith);
     case PatternKind::MatchSequence:
       text("[");
-      patterns(static_cast<const MatchSequence&>(node).patterns);
+      patterns(static_cast<const MatchSequence&>(node).patterns, indent);
       return text("]");
-    case PatternKind::MatchMapping: return mapping_pattern(static_cast<const MatchMapping&>(node));
-    case PatternKind::MatchClass: return class_pattern(static_cast<const MatchClass&>(node));
+    case PatternKind::MatchMapping: return mapping_pattern(static_cast<const MatchMapping&>(node), indent);
+    case PatternKind::MatchClass: return class_pattern(static_cast<const MatchClass&>(node), indent);
     case PatternKind::MatchStar: {
       const auto& star = static_cast<const MatchStar&>(node);
       text("*");
@@ -489,23 +506,13 @@ void Writer::print_pattern(const Pattern& node, Precedence at_least) {
       if (!named.pattern) return named.name.empty() ? text("_") : name(named.name);
       const bool parentheses = at_least > Precedence::kTest;
       if (parentheses) text("(");
-      pattern(named.pattern, Precedence::kBitOr);
+      pattern(named.pattern, Precedence::kBitOr, indent);
       text(" as ");
       name(named.name);
       if (parentheses) text(")");
       return;
     }
-    case PatternKind::MatchOr: {
-      const auto& alternatives = static_cast<const MatchOr&>(node).patterns;
-      const bool parentheses = at_least > Precedence::kBitOr;
-      if (parentheses) text("(");
-      for (size_t i = 0; i < alternatives.size(); ++i) {
-        if (i > 0) text(" | ");
-        pattern(alternatives[i], Precedence::kBitXor);
-      }
-      if (parentheses) text(")");
-      return;
-    }
+    case PatternKind::MatchOr: return or_pattern(static_cast<const MatchOr&>(node), at_least, indent);
   }
 }
 

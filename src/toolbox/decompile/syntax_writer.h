@@ -51,7 +51,7 @@ class Writer {
   void name(std::string_view identifier);  // one that is no identifier is a failure
   void dotted_name(std::string_view names);
   void expression(const syntax::Expression* expression, Precedence at_least);
-  void pattern(const syntax::Pattern* pattern, Precedence at_least);
+  void pattern(const syntax::Pattern* pattern, Precedence at_least, int indent);
   // `documented`: a string that comes first is a docstring.
   void statements(const syntax::Statements& body, int indent, bool documented = false);
 
@@ -100,10 +100,11 @@ class Writer {
   void name_list(const std::vector<std::string>& names);
   void with_item(const syntax::WithItem& item, bool only);
   void comment(const std::string& text, int indent);
-  void patterns(const syntax::Patterns& list);
-  void print_pattern(const syntax::Pattern& pattern, Precedence at_least);
-  void class_pattern(const syntax::MatchClass& node);
-  void mapping_pattern(const syntax::MatchMapping& node);
+  void patterns(const syntax::Patterns& list, int indent);
+  void print_pattern(const syntax::Pattern& pattern, Precedence at_least, int indent);
+  void class_pattern(const syntax::MatchClass& node, int indent);
+  void mapping_pattern(const syntax::MatchMapping& node, int indent);
+  void or_pattern(const syntax::MatchOr& node, Precedence at_least, int indent);
 
   // syntax_printer_expressions.cpp
   void print_expression(const syntax::Expression& expression, Precedence at_least);

@@ -91,12 +91,12 @@ class UnreachedCode {
 
   void keep_variables() {
     SyntaxTree& tree = builder_.tree;
-    const std::set<std::string> captured = captured_names();
+    const std::set<std::string> captured = captured_names(), free = free_names(view_);
     const auto parameters = static_cast<size_t>(view_.parameter_count());
     Expressions cells;
     for (size_t i = 0; i < view_.local_names.size() && i < view_.local_kinds.size(); ++i) {
       const bool cell = view_.local_kinds[i] & kLocalCell;
-      if ((view_.local_kinds[i] & kLocalFree) || !is_identifier(view_.local_names[i])) continue;
+      if (free.contains(view_.local_names[i]) || !is_identifier(view_.local_names[i])) continue;
       const std::string name = unmangled(scope_, view_.local_names[i]);
       const bool bound =
           i < parameters || facts_.variables.bound[i] || defined_.contains(view_.local_names[i]);
@@ -115,10 +115,16 @@ class UnreachedCode {
     std::set<std::string> result;
     for (const suture::Constant& constant : scope_.code->constants) {
       if (!constant.is(suture::Constant::Kind::kCode)) continue;
-      const CodeView& inner = constant.code->view;
-      for (size_t i = 0; i < inner.local_names.size() && i < inner.local_kinds.size(); ++i)
-        if (inner.local_kinds[i] & kLocalFree) result.insert(inner.local_names[i]);
+      result.merge(free_names(constant.code->view));
     }
+    return result;
+  }
+
+  // A comprehension that is inlined may have a cell with the name of one of them.
+  static std::set<std::string> free_names(const CodeView& view) {
+    std::set<std::string> result;
+    for (size_t i = 0; i < view.local_names.size() && i < view.local_kinds.size(); ++i)
+      if (view.local_kinds[i] & kLocalFree) result.insert(view.local_names[i]);
     return result;
   }
 
@@ -142,6 +148,7 @@ UsedVariables used_variables(const LiftedCode& code) {
   const size_t count = code.tree->view.local_names.size();
   result.bound.assign(count, false);
   result.loaded.assign(count, false);
+  std::set<size_t> hidden;
   for (const LiftedInstruction& it : code.instructions) {
     if (it.arg < 0 || static_cast<size_t>(it.arg) >= count) continue;
     const size_t variable = static_cast<size_t>(it.arg);
@@ -151,9 +158,11 @@ UsedVariables used_variables(const LiftedCode& code) {
       case Op::DeleteFast:
       case Op::DeleteDeref: result.bound[variable] = true; break;
       case Op::LoadFast: result.loaded[variable] = true; break;
+      case Op::LoadFastAndClear: hidden.insert(variable); break;
       default: break;
     }
   }
+  for (const size_t variable : hidden) result.bound[variable] = result.loaded[variable] = false;
   return result;
 }
 

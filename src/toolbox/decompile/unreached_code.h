@@ -15,7 +15,8 @@ namespace suture::toolbox {
 struct UsedVariables {
   std::vector<bool> bound, loaded;  // by index of the variable
 };
-// Of code as it was lifted, before patterns and handlers are cut out.
+// Of code as it was lifted, before patterns and handlers are cut out; without variables that an inlined comprehension hides, whose
+// uses only the evaluated code tells apart.
 UsedVariables used_variables(const LiftedCode& code);
 
 struct UnreachedFacts {
