@@ -102,7 +102,8 @@ class Leaver {
     const auto pushes = [&](int i) {
       return edit_.is(i, Opcode::LOAD_FAST) || edit_.is(i, Opcode::LOAD_DEREF) ||
              edit_.is(i, Opcode::LOAD_CONST) || edit_.is(i, Opcode::PUSH_NULL) ||
-             edit_.is(i, Opcode::KW_NAMES) || edit_.is(i, Opcode::PRECALL);
+             edit_.is(i, Opcode::KW_NAMES) || edit_.is(i, Opcode::PRECALL) ||
+             edit_.is(i, Opcode::BUILD_TUPLE) || edit_.is(i, Opcode::LOAD_GLOBAL);
     };
     if (begin >= edit_.count()) return begin;  // put in as a statement of its own
     while (pushes(begin - 1) && !edit_.is_target(begin) && !edit_.old().region_at(begin - 1)) --begin;

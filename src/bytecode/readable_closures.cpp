@@ -107,8 +107,7 @@ class CellNamer {
     for (size_t i = 0; i < view.local_names.size(); ++i)
       if (view.local_kinds[i] & kLocalFree) free.push_back(view.local_names[i]);
     if (free.size() != size) return;
-    for (size_t item = 0; item < size; ++item)
-      in_closure_[stack[stack.size() - size + item]] = free[item];
+    for (size_t item = 0; item < size; ++item) in_closure_[stack[stack.size() - size + item]] = free[item];
   }
 
   // The name of the first closure that takes the cell.
@@ -183,8 +182,7 @@ class CellNamer {
   void load_instead(int variable, int slot) {
     for (int i = 0; i < edit_.count(); ++i)
       if (edit_.is(i, Opcode::LOAD_FAST) && edit_.arg(i) == variable && !own_.contains(i))
-        own_[i] = {
-            edit_.like(i, in_closure_.contains(i) ? Opcode::LOAD_CLOSURE : Opcode::LOAD_DEREF, slot)};
+        own_[i] = {edit_.like(i, in_closure_.contains(i) ? Opcode::LOAD_CLOSURE : Opcode::LOAD_DEREF, slot)};
   }
 
   // A parameter whose argument is the cell itself: its variable is loaded by LOAD_DEREF, the cell by LOAD_FAST.

@@ -80,7 +80,8 @@ class Enterer {
     }
     for (ExceptionRegion& region : edit_.regions()) region.depth -= sinker.waiting_below(region);
     write_beginning(sinker);
-    for (const auto& [place, load] : sinker.loads_before()) edit_.insert_behind(place == at_ ? last_of_beginning_ : place - 1, load);
+    for (const auto& [place, load] : sinker.loads_before())
+      edit_.insert_behind(place == at_ ? last_of_beginning_ : place - 1, load);
   }
 
   // The code begins where an exception is handled: the exception is on top, below it the place where a with statement was.
@@ -181,7 +182,7 @@ class Enterer {
   InstructionEditor edit_;
   AddedNames names_;
   std::vector<int> pushes_;
-  int end_ = 0, at_ = 0;                    // behind the pushes; where the code goes on
+  int end_ = 0, at_ = 0;  // behind the pushes; where the code goes on
   int last_of_beginning_ = 0;
   int count_ = 0;                           // of the pushes, those that are below the exception
   std::optional<int> exception_;            // its push

@@ -16,6 +16,7 @@
 #include "bytecode/readable_displays.h"
 #include "bytecode/readable_exits.h"
 #include "bytecode/readable_loops.h"
+#include "bytecode/readable_matches.h"
 #include "bytecode/readable_returns.h"
 
 namespace suture {
@@ -292,6 +293,11 @@ Result<ReadableOutput> rewritten(const CodeTree& code, OutputKind kind, const st
     steps.then([&](const Function& each, std::vector<int>& origin) {
       return cells_of_closures(each, out.code.constants, origin);
     });
+    steps.then([&](const Function& each, std::vector<int>& origin) {
+      return class_patterns_as_calls(each, out.code.constants, origin);
+    });
+    steps.then(single_steps);
+    steps.then(loops_in_regions);
     steps.then(loops_over_variables);
     then_blocks(blocks_left_open);
   } else {

@@ -134,7 +134,9 @@ class ReturnMover {
           break;
         }
     }
-    if (inside) edit_.regions().push_back({place, behind, inside->target, inside->depth, inside->push_last_instruction});
+    if (inside)
+      edit_.regions().push_back(
+          {place, behind, inside->target, inside->depth, inside->push_last_instruction});
   }
   bool contains(const ExceptionRegion& region, int place) const {
     return region.end == InstructionEditor::kEnd || place < region.end;
@@ -170,8 +172,11 @@ class ReturnMover {
     for (int inside = i; inside > i - 5 && inside > 0; --inside)
       if (edit_.is(i, Opcode::POP_TOP) && edit_.is(i - 1, Opcode::CALL) && edit_.is_target(inside))
         return std::nullopt;
-    if (edit_.is(i, Opcode::POP_TOP) && edit_.is(i - 1, Opcode::CALL))
-      return calls_exit(i - 5) ? std::optional(with_swap(i - 5, i, Ends::kWith)) : std::nullopt;
+    if (edit_.is(i, Opcode::POP_TOP) && edit_.is(i - 1, Opcode::CALL)) {
+      if (!calls_exit(i - 5)) return std::nullopt;
+      const Cleanup exit = with_swap(i - 5, i, Ends::kWith);
+      return region_of(exit) ? std::optional(exit) : std::nullopt;
+    }
     if (edit_.is(i, Opcode::POP_TOP)) {
       const Cleanup drop = with_swap(i, i, Ends::kLoop);
       return loop_of(drop) >= 0 ? std::optional(drop) : std::nullopt;
@@ -209,12 +214,20 @@ class ReturnMover {
 
   // Where control goes on when __exit__ has swallowed an exception.
   int behind_swallowed(const Cleanup& with) const {
-    const int kept = depth(with.begin) - with.swaps;
-    const ExceptionRegion* region = region_before(with.begin);
-    while (region && region->depth > kept) region = edit_.old().region_at(region->target);
-    if (!region || region->depth != kept || !edit_.is(region->target + 1, Opcode::WITH_EXCEPT_START)) return -1;
-    const int swallowed = edit_.at(region->target + 2).target;
+    const int swallowed = edit_.at(region_of(with)->target + 2).target;
     return swallowed < 0 ? -1 : past_jumps(swallowed + 4);
+  }
+  // Of a with statement that was entered here, or is when the beginning is written; null: the call is all that is left of it.
+  const ExceptionRegion* region_of(const Cleanup& with) const {
+    const int kept = depth(with.begin) - with.swaps;
+    const auto is_it = [&](const ExceptionRegion& region) {
+      return region.depth == kept && edit_.is(region.target + 1, Opcode::WITH_EXCEPT_START);
+    };
+    const ExceptionRegion* before = region_before(with.begin);
+    if (before && is_it(*before)) return before;
+    const auto& regions = edit_.old().exception_regions;
+    const auto found = std::ranges::find_if(regions, is_it);
+    return found == regions.end() ? nullptr : &*found;
   }
 
   InstructionEditor edit_;

@@ -30,7 +30,8 @@ UnfinishedBlocks::UnfinishedBlocks(const Function& function, const LoopRegion& l
 
 bool UnfinishedBlocks::holds(int place, const std::vector<bool>& kept) const {
   const Opcode opcode = function_.instructions[static_cast<size_t>(place)].opcode;
-  if (opcode == Opcode::RETURN_VALUE || opcode == Opcode::RETURN_CONST) return false;  // of the whole function
+  if (opcode == Opcode::RETURN_VALUE || opcode == Opcode::RETURN_CONST)
+    return false;  // of the whole function
   // What takes the loop's own values, as `return` in a for loop does with its iterator, is for the caller.
   const int depth = depths_[static_cast<size_t>(place)];
   if (depth - stack_use(function_, place).pops < base_) return false;
