@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from suture._minify.repro_file import ReproFile
 
 DONE, NOTHING, INTERRUPTED = 0, 1, 130
-RATE = "rate"  # key of a repro file's ORIGIN: share of runs in which it fails, when that is not each
+# Keys of a repro file's ORIGIN:
+RATE = "rate"  # share of runs in which it fails, when that is not each
+WAIT = "run_limit"  # of a hang: seconds after which it is one, when the user does not say
 _SHOWN = 20  # lines of the difference to the variant that passes
 Say = Callable[[str], None]
 
@@ -101,8 +103,9 @@ def run(repro: ReproFile, settings: Settings, say: Say) -> int:
 
     expected = expected_of(repro)
     # What comes and goes is waited for.
-    attempts = runs_until_seen(repro.origin[RATE]) if RATE in repro.origin else 1
-    with Oracle(repro.case, limits=Limits(seconds=settings.run_limit)) as oracle:
+    attempts = runs_until_seen(_number(repro, RATE)) if RATE in repro.origin else 1
+    wait = (_number(repro, WAIT) if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
+    with Oracle(repro.case, limits=Limits(seconds=wait)) as oracle:
         outcome = oracle.outcomes([repro.case])[0]
         while not is_wanted(outcome, expected) and oracle.runs < attempts:
             outcome = oracle.outcomes([repro.case])[0]
@@ -118,6 +121,12 @@ def run(repro: ReproFile, settings: Settings, say: Say) -> int:
         return NOT_REPRODUCED
     say(f"REPRODUCED: {outcome}{times}")
     return REPRODUCED
+
+
+def _number(repro: ReproFile, key: str) -> float:
+    """Of ORIGIN, which anybody may have written; 0 for what is no number above 0."""
+    value = repro.origin.get(key)
+    return float(value) if isinstance(value, (int, float)) and 0 < value < 1e6 else 0.0
 
 
 def explained(repro: ReproFile) -> str:
@@ -307,6 +316,8 @@ def _smallest(repro: ReproFile, result: Result) -> ReproFile:
     }
     if result.rate < 1:
         origin[RATE] = result.rate
+    if result.signature.kind == "hang":
+        origin[WAIT] = result.run_limit
     return replace(
         repro,
         case=result.case,
