@@ -263,7 +263,7 @@ def minify_by_command(
 
 def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, certified: bool) -> Minified:
     try:
-        path = repro_file.write(_smallest(repro, result), settings.directory, repro_file.REPRO)
+        path = repro_file.write(smallest(repro, result), settings.directory, repro_file.REPRO)
     except OSError as error:
         why = f"{error.strerror or error}: {error.filename or settings.directory}; choose another directory with --out"
         say(f"{result}\n\n{result.case.graph.code}")
@@ -284,7 +284,7 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
         say(f"\nNearest variant that does not fail: {shown(passing)}\n{difference(result.case, result.passing)}")
     fails = True  # the command has accepted it
     if certified:
-        certificate, path = _certified(_smallest(repro, result), path, settings)
+        certificate, path = _certified(smallest(repro, result), path, settings)
         fails = certificate.reproduced
         say(in_words(certificate))
     say(f"Wrote minimal repro out to {shown(path)}")
@@ -309,7 +309,8 @@ def _certified(written: ReproFile, path: Path, settings: Settings) -> tuple[Cert
     return certify(path), path
 
 
-def _smallest(repro: ReproFile, result: Result) -> ReproFile:
+def smallest(repro: ReproFile, result: Result) -> ReproFile:
+    """The file that holds what a reduction of `repro` ended with."""
     origin = repro.origin | {
         "ops": result.case.op_count,
         "reduced_from": repro.origin.get("ops", result.original.op_count),
@@ -332,7 +333,7 @@ def _write_passing(repro: ReproFile, result: Result, settings: Settings) -> Path
     if result.passing is None:
         return None
     passing = replace(
-        _smallest(repro, result),
+        smallest(repro, result),
         case=result.passing,
         names=launcher.input_names(result.passing),
         title=f"does not fail; the nearest that does: {repro.title}",
