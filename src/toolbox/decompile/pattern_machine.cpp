@@ -65,6 +65,7 @@ int PatternMachine::behind_pops(const LiftedCode& code, const Failure& failure) 
 }
 
 bool PatternMachine::step() {
+  if (--steps_ < 0) return false;
   visited_.push_back(at_);
   const LiftedInstruction& it = code_.at(at_);
   return step_load(it) || step_test(it) || step_parts(it) || step_jump(it) || step_store(it);
@@ -428,7 +429,7 @@ std::vector<int> PatternMachine::success_path(int start) const {
 bool PatternMachine::match_or() {
   if (nesting_ > kDeepestPattern) return false;
   const auto machine = [&] {
-    PatternMachine made(builder_, scope_, code_, holes_);
+    PatternMachine made(builder_, scope_, code_, holes_, steps_);
     made.nesting_ = nesting_ + 1;
     made.line_ = line_;
     return made;

@@ -1,6 +1,7 @@
 // PatternMachine: runs the code of one pattern over holes (see match_patterns.h).
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -56,8 +57,10 @@ class PatternMachine {
     int depth = 0;  // values to be dropped there
   };
 
-  PatternMachine(Builder& builder, const Scope& scope, const LiftedCode& code, std::deque<Hole>& holes)
-      : builder_(builder), scope_(scope), code_(code), holes_(holes) {}
+  // `steps`: how many may still be run by all machines together; alternatives are tried out before they are run.
+  PatternMachine(Builder& builder, const Scope& scope, const LiftedCode& code, std::deque<Hole>& holes,
+                 int64_t& steps)
+      : builder_(builder), scope_(scope), code_(code), holes_(holes), steps_(steps) {}
 
   // Runs from an instruction with one open hole on the stack, until all is consumed or (for an alternative) until `stop`.
   bool run(int start, int stop);
@@ -100,6 +103,7 @@ class PatternMachine {
   const Scope& scope_;
   const LiftedCode& code_;
   std::deque<Hole>& holes_;
+  int64_t& steps_;
   int at_ = -1;
   Hole* root_ = nullptr;
   std::vector<PatternItem> stack_;
