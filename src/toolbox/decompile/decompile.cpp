@@ -102,7 +102,11 @@ class Decompiler {
   // ---- text
   std::string class_around(const Unit& unit) const;
   Rendering render(const CodeTree& code, const std::set<const CodeTree*>& stubs);
+  Result<Statements> definition(const NestedCode& nested, Rendering& out,
+                                const std::set<const CodeTree*>& stubs);
   Result<Statements> definition(const CodeTree& code, Rendering& out, const std::set<const CodeTree*>& stubs);
+  Result<Statements> structured(const CodeTree& code, const NestedCode& nested, Rendering& out,
+                                const std::set<const CodeTree*>& stubs);
   Result<Statements> body_of(const Unit& unit, Rendering& out, const std::set<const CodeTree*>& stubs);
   Statements nested_definitions(const CodeTree& code, Rendering& out, const std::set<const CodeTree*>& stubs);
 
@@ -208,19 +212,35 @@ Result<Statements> Decompiler::definition(const CodeTree& code, Rendering& out,
     if (is_module_code(code) || !is_definition_code(code)) return body;
     return Statements{make_definition(code, std::move(body), out.tree)};
   }
+  return structured(code, {}, out, stubs);
+}
+
+// What another code object has nested in it.
+Result<Statements> Decompiler::definition(const NestedCode& nested, Rendering& out,
+                                          const std::set<const CodeTree*>& stubs) {
+  if (nested.use == NestedCode::Use::kDefinition) return definition(*nested.code, out, stubs);
+  return structured(*nested.code, nested, out, stubs);
+}
+
+// The text of the first tier, in which definitions that are in another one have the bodies of that.
+Result<Statements> Decompiler::structured(const CodeTree& code, const NestedCode& nested, Rendering& out,
+                                          const std::set<const CodeTree*>& stubs) {
   std::vector<FailedCode> failed;
   StructureOptions options{.failed = &failed};
-  options.replacement = [&](const CodeTree& nested, SyntaxTree& tree) -> std::optional<Statements> {
-    const Unit& other = units_[static_cast<size_t>(unit_of_.at(&nested))];
-    if (&nested == &code || other.code != &nested) return std::nullopt;
-    if (stubs.contains(&nested)) return Statements{tree.make<syntax::Pass>()};
-    if (other.attempt == unit.attempt) return std::nullopt;
+  options.replacement = [&](const CodeTree& inner, SyntaxTree& tree) -> std::optional<Statements> {
+    const Unit& other = units_[static_cast<size_t>(unit_of_.at(&inner))];
+    if (&inner == &code || other.code != &inner) return std::nullopt;
+    if (stubs.contains(&inner)) return Statements{tree.make<syntax::Pass>()};
+    if (other.attempt == kStructureAttempt) return std::nullopt;
     auto body = body_of(other, out, stubs);
     if (body) return std::move(*body);
-    out.failed[&nested] = body.error().message;
+    out.failed[&inner] = body.error().message;
     return Statements{tree.make<syntax::Pass>()};
   };
-  SUTURE_TRY(structured, structure(code, options));
+  SUTURE_TRY(structured, nested.use == NestedCode::Use::kGeneric
+                             ? structure_generic(code, nested.arguments, options)
+                         : nested.use == NestedCode::Use::kLate ? structure_late(code, options)
+                                                                : structure(code, options));
   for (FailedCode& each : failed) out.failed[each.code] = std::move(each.reason);
   Statements body = structured.body;
   out.tree.adopt(std::move(structured));
@@ -243,7 +263,7 @@ Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
                              nested_definitions(*unit.code, out, stubs), out.tree);
   }
   if (unit.attempt == kDispatchAttempt) {
-    const auto nested = [&](const CodeTreePtr& code, SyntaxTree&) { return definition(*code, out, stubs); };
+    const auto nested = [&](const NestedCode& code, SyntaxTree&) { return definition(code, out, stubs); };
     SUTURE_TRY(loop, dispatch_loop(*unit.code, class_around(unit), nested, out.tree));
     out.synthetic_locals.insert(loop.synthetic_locals.begin(), loop.synthetic_locals.end());
     return std::move(loop.body);

@@ -396,4 +396,31 @@ Result<SyntaxTree> structure(const CodeTree& code, const StructureOptions& optio
   return tree;
 }
 
+Result<SyntaxTree> structure_generic(const CodeTree& code, const Expressions& arguments,
+                                     const StructureOptions& options) {
+  SyntaxTree tree;
+  Builder builder{tree, options};
+  const Scope outside{.code = &code, .kind = CodeKind::kModule, .parent = nullptr, .depth = -1};
+  const Scope scope = nested_scope(outside, code);
+  SUTURE_TRY(generic, make_generic(builder, outside, code, arguments));
+  if (generic.alias) {
+    const TypeAliasParts& alias = *generic.alias;
+    tree.body = {tree.make<syntax::TypeAlias>(tree.make<Name>(alias.name), alias.type_params, alias.value)};
+    return tree;
+  }
+  SUTURE_TRY(definition, generic.function ? make_function(builder, scope, *generic.function, {})
+                                          : make_class(builder, scope, *generic.class_parts, {}));
+  tree.body = {definition};
+  return tree;
+}
+
+Result<SyntaxTree> structure_late(const CodeTree& code, const StructureOptions& options) {
+  SyntaxTree tree;
+  Builder builder{tree, options};
+  const Scope outside{.code = &code, .kind = CodeKind::kModule, .parent = nullptr, .depth = -1};
+  SUTURE_TRY(lambda, make_lambda(builder, outside, {.code = &code}));
+  tree.body = {tree.make<Expr>(as<Lambda>(lambda)->body)};
+  return tree;
+}
+
 }  // namespace suture::toolbox

@@ -44,7 +44,8 @@ void Machine::skip_class_prologue() {
   int at = reach(lifted_.entry);
   bool named = false;
   while (!failed() && at >= 0) {
-    const int store = lifted_.after(at);
+    int store = lifted_.after(at);
+    if (store >= 0 && lifted_.at(store).op == Op::LoadFromDictOrDeref) store = lifted_.after(store);
     const bool qualname = stores_name(store, "__qualname__");
     const bool namespace_cell =
         store >= 0 && lifted_.at(at).op == Op::LoadLocals && lifted_.at(store).op == Op::StoreDeref;

@@ -6,6 +6,7 @@
 #include "toolbox/decompile/annotations.h"
 #include "toolbox/decompile/dispatch_machine.h"
 #include "toolbox/decompile/operand_numbers.h"
+#include "toolbox/decompile/scope.h"
 #include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox::dispatch {
@@ -55,6 +56,7 @@ void Machine::call(int count, const suture::Constant* names) {
 void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keyword> keywords) {
   if (callee.kind == SlotKind::kExit) return push_kind(SlotKind::kNothing);  // exit(None, None, None)
   if (callee.kind == SlotKind::kBuildClass) return build_class(args, std::move(keywords));
+  if (callee.kind == SlotKind::kGeneric) return call_generic(callee, args);
   if (callee.kind == SlotKind::kAssertion) {
     if (args.size() != 1 || !keywords.empty()) return fail("an assertion with more than one message");
     slots_.push_back(
@@ -83,6 +85,7 @@ void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keywor
     auto* function = as<FunctionDef>(definition.definition);
     auto* coroutine = as<AsyncFunctionDef>(definition.definition);
     auto* of_class = as<ClassDef>(definition.definition);
+    if (!function && !coroutine && !of_class) return fail("a decorator of what no statement decorates");
     auto& decorators = function    ? function->decorator_list
                        : coroutine ? coroutine->decorator_list
                                    : of_class->decorator_list;
@@ -182,13 +185,22 @@ void Machine::make_function(int flags) {
   const Slot code = pop();
   const suture::Constant* constant = constant_of(code.expr);
   if (!constant || !constant->is(suture::Constant::Kind::kCode)) return fail("a function without code");
-  auto nested = nested_(constant->code, tree_);
+  if (kind_of_code(*constant->code, nullptr) == CodeKind::kTypeParameters) {
+    if (flags & ~kClosure) return fail("type parameters with defaults of their own");
+    if (flags & kClosure) pop();
+    push_kind(SlotKind::kGeneric);
+    slots_.back().code = constant->code;
+    return;
+  }
+  const bool late = is_value_of_alias();
+  auto nested =
+      nested_({constant->code, late ? NestedCode::Use::kLate : NestedCode::Use::kDefinition, {}}, tree_);
   if (!nested) return fail(nested.error().message);
   if (nested->size() != 1) return fail("a nested function without a definition");
   Slot function{.kind = SlotKind::kDefinition, .waits = true, .definition = (*nested)[0]};
   if (auto* expr = as<syntax::Expr>((*nested)[0])) {
     const bool lambda = expr->value->kind == ExpressionKind::Lambda;
-    function.kind = lambda ? SlotKind::kValue : SlotKind::kComprehension;
+    function.kind = late ? SlotKind::kLate : lambda ? SlotKind::kValue : SlotKind::kComprehension;
     function.expr = expr->value;
     function.awaited = (constant->code->view.flags & kCodeCoroutine) != 0;
   }
@@ -276,6 +288,8 @@ std::string name_of_definition(const Statement* statement) {
   if (const auto* function = as<FunctionDef>(statement)) return function->name;
   if (const auto* function = as<AsyncFunctionDef>(statement)) return function->name;
   if (const auto* of_class = as<ClassDef>(statement)) return of_class->name;
+  const auto* alias = as<syntax::TypeAlias>(statement);
+  if (const auto* name = alias ? as<Name>(alias->name) : nullptr) return name->id;
   return "";
 }
 
@@ -517,6 +531,9 @@ bool Machine::ends_node(const LiftedInstruction& it) {
   switch (it.op) {
     case Op::JumpIf:
     case Op::JumpIfOrPop: branch(it); return true;
+    case Op::MatchSequence:
+    case Op::MatchMapping:
+    case Op::MatchClass: return match_statement(it);
     case Op::ForIter:
     case Op::AsyncForIter: for_loop(it); return true;
     case Op::BeforeWith:

@@ -110,7 +110,7 @@ bool Machine::execute_stack(const LiftedInstruction& it) {
     }
     case Op::Swap:
       if (it.arg < 1 || it.arg > depth) return fail("the stack is too small"), true;
-      spill_all();
+      if (!swaps_for_generic()) spill_all();
       std::swap(slots_.back(), slots_[static_cast<size_t>(depth - it.arg)]);
       return true;
     default: return false;
@@ -218,6 +218,8 @@ bool Machine::execute_operator(const LiftedInstruction& it) {
     case Op::UnaryNegative: return unary(UnaryOperator::USub);
     case Op::UnaryNot: return unary(UnaryOperator::Not);
     case Op::UnaryInvert: return unary(UnaryOperator::Invert);
+    case Op::MatchSequence:
+    case Op::MatchMapping: return match_alone(it), true;
     case Op::Is: return compare(it.arg ? CompareOperator::IsNot : CompareOperator::Is);
     case Op::Contains: return compare(it.arg ? CompareOperator::NotIn : CompareOperator::In);
     case Op::Compare: {
@@ -285,6 +287,7 @@ bool Machine::execute_display(const LiftedInstruction& it) {
         push_kind(SlotKind::kCell);
         return true;
       }
+      if (depth > 0 && slots_.back().kind == SlotKind::kLate) return type_alias(), true;
       return display(make<Tuple>(expressions(operands(it.arg), uses)));
     }
     case Op::BuildList: return display(make<List>(expressions(operands(it.arg), uses)));

@@ -31,6 +31,7 @@ void Machine::fail(const std::string& what) {
 Result<DispatchLoop> Machine::run() {
   SUTURE_TRY(lifted, lift(code_));
   lifted_ = std::move(lifted);
+  mark_except_star(lifted_);
   SUTURE_TRY(regions, find_regions(lifted_));
   regions_ = std::move(regions);
   choose_names();
@@ -162,92 +163,6 @@ Context* Machine::context_for(const Slots& slots, int instruction) {
   return context;
 }
 
-// The clauses of a handler: `type; CHECK_EXC_MATCH; POP_JUMP_IF_FALSE next` again and again, then what runs for every exception.
-void Machine::explore_handler(Context* context, int region, const Slots& slots) {
-  const Region& it = regions_.at(region);
-  clauses_[context];
-  if (it.kind == RegionKind::kExceptStar)
-    return fail("a handler of exception groups outside of its statement");
-  if (it.depth > static_cast<int>(slots.size()))
-    return fail("a handler that needs more values than there are");
-  const Slots saved_slots = slots_;
-  const int saved_at = at_;
-  Statements* const saved_out = out_;
-  Statements evaluated;  // must stay empty: a type is one expression
-  slots_.assign(slots.begin(), slots.begin() + it.depth);
-  out_ = &evaluated;
-  if (it.lasti) push_kind(SlotKind::kLasti);
-  at_ = reach(it.handler);
-  if (lifted_.at(at_).op != Op::PushExcInfo) fail("a handler that does not save the exception");
-  push_kind(SlotKind::kPrevious);
-  push_kind(SlotKind::kException);
-  const size_t depth = slots_.size();
-  int begin = reach(lifted_.at(at_).next);
-  for (int steps = 0; !failed(); ++steps) {
-    Slots entry = slots_;
-    int at = begin;
-    while (!failed() && at >= 0 && lifted_.at(at).op != Op::CheckExcMatch &&
-           (at == begin || !is_leader_[static_cast<size_t>(at)])) {
-      at_ = at;
-      // Whatever does not lead to a type test belongs to the clause for all exceptions.
-      const Op op = lifted_.at(at).op;
-      if (op == Op::JumpIf || op == Op::Reraise || op == Op::PopTop || op == Op::PopExcept ||
-          lifted_.at(at).target >= 0)
-        break;
-      if (!execute(lifted_.at(at))) break;
-      at = lifted_.at(at).next < 0 ? -1 : lifted_.skip_empty(lifted_.at(at).next);
-    }
-    const bool typed = !failed() && at >= 0 && lifted_.at(at).op == Op::CheckExcMatch &&
-                       slots_.size() == depth + 1 && evaluated.empty();
-    Clause clause;
-    const int id = next_clause_++;
-    entry[depth - 2].id = id;
-    int body = begin, next = -1;
-    if (typed) {
-      const int jump = reach(lifted_.at(at).next);
-      if (lifted_.at(jump).op != Op::JumpIf || lifted_.at(jump).flag != static_cast<int>(JumpTest::kFalse)) {
-        fail("a type test that no except clause makes");
-      }
-      clause.type = pop().expr;
-      body = reach(lifted_.at(jump).next);
-      next = reach(lifted_.at(jump).target);
-    } else {
-      error_.clear();  // of the attempt to read a type
-      evaluated.clear();
-    }
-    const bool raises = !typed && lifted_.at(begin).op == Op::Reraise;
-    if (!raises) {
-      const LiftedInstruction& first = lifted_.at(body);
-      const bool named = typed && is_store(first.op);
-      if (named) {
-        clause.name = stored_name(first);
-        entry[depth - 2].name = clause.name;
-        entry.back().kind = SlotKind::kNothing;
-        body = reach(first.next);
-        entry.pop_back();
-      }
-      at_ = body;
-      clause.node = node_at(body, entry);
-      // The body may begin inside a try statement of its own.
-      clause.context = failed() ? nullptr : nodes_[static_cast<size_t>(clause.node)].context;
-      while (clause.context && (clause.context->kind != Context::Kind::kHandler || clause.context->id != id))
-        clause.context = clause.context->parent;
-      if (!clause.context) fail("a handler that is left before it begins");
-      clauses_[context].push_back(clause);
-    }
-    if (!typed) break;
-    slots_.assign(entry.begin(), entry.end());
-    slots_.resize(depth - 2);
-    push_kind(SlotKind::kPrevious);
-    push_kind(SlotKind::kException);
-    begin = next;
-    if (steps > lifted_.size()) fail("a handler whose clauses go round in circles");
-  }
-  slots_ = saved_slots;
-  at_ = saved_at;
-  out_ = saved_out;
-}
-
 // ---- nodes
 
 bool Machine::same_shape(const Slots& a, const Slots& b) const {
@@ -340,6 +255,10 @@ void Machine::go(int instruction, Slots slots, Context* from, Statements& out) {
   settle(slots, out);
   if (failed()) return;
   instruction = reach(instruction);
+  if (const StarClause* clause = end_of_clause(instruction, slots)) {
+    slots.resize(clause->depth);
+    instruction = reach(clause->behind);
+  }
   const Op op = lifted_.at(instruction).op;
   // Back to the header of a loop under way: `continue`.
   if ((op == Op::ForIter || op == Op::AsyncForIter) && !slots.empty() &&
@@ -383,6 +302,10 @@ void Machine::run_node(int index) {
     at_ = lifted_.skip_empty(at_);
     if (at_ < 0) {
       fail("control runs off the end of the code");
+      break;
+    }
+    if (end_of_clause(at_, slots_)) {
+      go(at_, slots_, context, body);
       break;
     }
     if (!is_function() && at_end_of_body(at_)) {

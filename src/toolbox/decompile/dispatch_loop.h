@@ -10,6 +10,7 @@
 // `_s0`, `_s1`, ..., by depth. So irreducible flow, jumps into loops and values on the stack where ways join need no structure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,8 +26,19 @@ struct DispatchLoop {
   std::vector<std::string> synthetic_locals;  // `_pc` and the `_s` in use
 };
 
-// The definition (SyntaxTree::body) of a code object that `code` makes a function or class from; its nodes go into the tree.
-using NestedDefinition = std::function<Result<syntax::Statements>(const CodeTreePtr&, syntax::SyntaxTree&)>;
+// Code that `code` makes a function of, and what the function is for.
+struct NestedCode {
+  enum class Use : uint8_t {
+    kDefinition,  // of itself
+    kGeneric,     // called with `arguments`, it makes a definition that has type parameters
+    kLate,        // an expression that is evaluated late
+  };
+  CodeTreePtr code;
+  Use use = Use::kDefinition;
+  syntax::Expressions arguments;
+};
+// The statement (SyntaxTree::body) that stands for it; its nodes go into the tree.
+using NestedDefinition = std::function<Result<syntax::Statements>(const NestedCode&, syntax::SyntaxTree&)>;
 
 // Error kUnsupported: the code has an instruction or a handler that no statement expresses; with the place.
 // `class_name`: of the class in whose text the loop stands, which mangles private names; "": none.

@@ -37,7 +37,9 @@ enum class SlotKind : uint8_t {
   kCell,           // for a closure
   kNamespace,      // of a class body, where the next instruction looks first
   kBuildClass,     // __build_class__
-  kDefinition,     // a function or class on its way to its name
+  kDefinition,     // a function, class or type alias on its way to its name
+  kLate,           // an expression that is evaluated late
+  kGeneric,        // what makes a definition that has type parameters
   kComprehension,  // waits for its first iterable
   kIterable,       // iter(expression), which the `for` that follows will call
   kAssertion,      // AssertionError of an assert statement
@@ -61,6 +63,7 @@ struct Slot {
   std::set<int> uses;   // the `_s` that occur in expr
   syntax::Statement* definition = nullptr;
   std::string name;  // kPrevious: of the clause
+  CodeTreePtr code;  // kGeneric
 };
 using Slots = std::vector<Slot>;
 
@@ -118,7 +121,6 @@ class Machine {
   void run_node(int node);
   Context* context_for(const Slots& slots, int instruction);
   Context* intern(Context::Kind kind, int id, Context* parent);
-  void explore_handler(Context* context, int region, const Slots& slots);
   int node_at(int instruction, Slots slots);
   void go(int instruction, Slots slots, Context* from, syntax::Statements& out);
   void settle(Slots& slots, syntax::Statements& out);
@@ -127,6 +129,26 @@ class Machine {
   bool failed() const { return !error_.empty(); }
   std::string synthetic(const std::string& name) const { return name + suffix_; }
   syntax::Expression* slot_name(int depth);
+
+  // ---- handlers (dispatch_handlers.cpp)
+  struct StarClause {
+    int next = -1;        // where the next clause begins, or the end
+    size_t previous = 0;  // depth of the saved exception
+    int end = -1;         // PREP_RERAISE_STAR
+    int behind = -1;      // the statement, where that finds nothing to raise
+    size_t depth = 0;     // of the stack there
+  };
+  void explore_handler(Context* context, int region, const Slots& slots);
+  int explore_clause(Context* context, int begin, size_t previous, bool star);
+  int read_clause_type(int begin, Op check);
+  int behind_list(int at) const;
+  int star_end(int at) const;
+  void end_star_clauses(Context* context, const Slots& slots, size_t depth);
+  const StarClause* end_of_clause(int at, const Slots& slots) const;
+
+  // ---- patterns (dispatch_patterns.cpp)
+  bool match_statement(const LiftedInstruction& it);
+  void match_alone(const LiftedInstruction& it);
 
   // ---- bodies of modules and classes (dispatch_bodies.cpp)
   bool stores_name(int index, std::string_view name) const;
@@ -142,6 +164,7 @@ class Machine {
   syntax::Statements dispatch(Context* context);
   syntax::Statements arm(const DispatchNode& node);
   syntax::Statements try_statement(Context* context);
+  syntax::Statement* go_on_behind_star(Context* context);
   void leave_after(Context* inner, Context* around, syntax::Statements& out);
   void leave_after(const std::set<int>& exits, Context* around, syntax::Statements& out);
   struct Arm {
@@ -189,6 +212,10 @@ class Machine {
   void call(int count, const Constant* names);
   void call_value(Slot callee, std::vector<Slot> args, std::vector<syntax::Keyword> keywords);
   void call_ex(bool has_keywords);
+  void call_generic(const Slot& callee, const std::vector<Slot>& args);
+  bool swaps_for_generic() const;
+  bool is_value_of_alias() const;
+  void type_alias();
   void build_class(std::vector<Slot>& args, std::vector<syntax::Keyword> keywords);
   void make_function(int flags);
   void set_function_attribute(Slot& function, int flag, const Slot& value);
@@ -220,7 +247,9 @@ class Machine {
   std::deque<Context> contexts_;
   std::map<std::tuple<Context::Kind, int, Context*>, Context*> interned_;
   std::map<std::pair<int, Context*>, int> node_of_;
-  std::map<Context*, std::vector<Clause>> clauses_;  // of try contexts
+  std::map<Context*, std::vector<Clause>> clauses_;     // of try contexts
+  std::map<int, StarClause> star_clauses_;              // of `except*`, by clause
+  std::map<Context*, syntax::Statements> behind_star_;  // of try contexts: when all was handled
   std::vector<int> work_;
   std::vector<std::pair<syntax::Constant*, int>> pc_values_;  // to be numbered
   std::set<std::string> synthetic_, globals_, nonlocals_;

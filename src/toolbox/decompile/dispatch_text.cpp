@@ -110,7 +110,7 @@ Statements Machine::arm(const DispatchNode& node) {
 }
 
 Statements Machine::try_statement(Context* context) {
-  auto* statement = make<Try>(dispatch(context));
+  std::vector<ExceptHandler> handlers;
   std::set<int> exits = context->exits;
   for (const Clause& clause : clauses_[context]) {
     ExceptHandler handler{clause.type, clause.name, {}};
@@ -118,12 +118,27 @@ Statements Machine::try_statement(Context* context) {
         make<Assign>(Expressions{pc()}, integer(nodes_[static_cast<size_t>(clause.node)].number)));
     for (Statement* each : dispatch(clause.context)) handler.body.push_back(each);
     exits.insert(clause.context->exits.begin(), clause.context->exits.end());
-    statement->handlers.push_back(std::move(handler));
+    handlers.push_back(std::move(handler));
   }
-  Statements body = {statement};
-  if (statement->handlers.empty()) body = statement->body;  // every exception goes on as it came
+  Statements body = dispatch(context);
+  // Without handlers, every exception goes on as it came.
+  if (regions_.at(context->id).kind == RegionKind::kExceptStar) {
+    body = {make<TryStar>(std::move(body), std::move(handlers)), go_on_behind_star(context)};
+  } else if (!handlers.empty()) {
+    body = {make<Try>(std::move(body), std::move(handlers))};
+  }
   leave_after(exits, context->parent, body);
   return body;
+}
+
+// Clauses of `except*` run one after another, and what one raises is kept until the last has run: `_pc` may still say where in the
+// statement that happened.
+Statement* Machine::go_on_behind_star(Context* context) {
+  Expressions inside = {pc_test(context->first, context->last)};
+  for (const Clause& clause : clauses_[context])
+    inside.push_back(pc_test(clause.context->first, clause.context->last));
+  Expression* test = inside.size() == 1 ? inside[0] : make<BoolOp>(BoolOperator::Or, inside);
+  return make<If>(test, behind_star_[context]);
 }
 
 void Machine::leave_after(Context* inner, Context* around, Statements& out) {

@@ -287,6 +287,8 @@ class CaseFinder {
 
 }  // namespace
 
+Pattern* pattern_of(SyntaxTree& tree, const Hole& hole) { return PatternMaker(tree).make(hole); }
+
 std::vector<MatchedCase> find_match_cases(Builder& builder, const Scope& scope, LiftedCode& code,
                                           Regions& regions) {
   return CaseFinder(builder, scope, code, regions).run();

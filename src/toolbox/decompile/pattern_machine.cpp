@@ -37,6 +37,12 @@ bool PatternMachine::begin(int start) {
   return at_ >= 0;
 }
 
+void PatternMachine::begin(int start, std::vector<PatternItem> stack) {
+  at_ = start;
+  root_ = stack.front().hole;
+  stack_ = std::move(stack);
+}
+
 bool PatternMachine::run(int start, int stop) {
   if (!begin(start)) return false;
   for (int steps = 0; steps < kLongestPattern; ++steps) {

@@ -66,6 +66,9 @@ class PatternMachine {
   bool run(int start, int stop);
   // Runs until the first test.
   bool run_to_failure(int start);
+  // One by one, from a place inside a pattern: `stack` has its hole at the bottom.
+  void begin(int start, std::vector<PatternItem> stack);
+  bool step();
   int at() const { return at_; }
   Hole* root() const { return root_; }
   const std::vector<PatternItem>& stack() const { return stack_; }
@@ -77,7 +80,6 @@ class PatternMachine {
 
  private:
   bool begin(int start);
-  bool step();
   bool step_load(const LiftedInstruction& it);
   bool step_test(const LiftedInstruction& it);
   bool step_parts(const LiftedInstruction& it);
@@ -113,5 +115,8 @@ class PatternMachine {
   int nesting_ = 0;
   int line_ = 0;  // where the whole pattern begins
 };
+
+// The pattern that a hole has become.
+syntax::Pattern* pattern_of(syntax::SyntaxTree& tree, const Hole& hole);
 
 }  // namespace suture::toolbox

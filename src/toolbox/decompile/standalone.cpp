@@ -97,6 +97,17 @@ Expression* add_annotations(const FunctionFacts& facts, Arguments& args, SyntaxT
   return returns;
 }
 
+// The body of a class that has type parameters takes them from the function that makes it.
+void make_generic(Standalone& alone, const CodeTree& code, SyntaxTree& tree) {
+  const auto* definition = alone.body.size() == 1 ? as<ClassDef>(alone.body[0]) : nullptr;
+  if (!definition || !definition->type_params.empty()) return;
+  auto* generic = tree.make<ClassDef>(definition->name);
+  *generic = *definition;
+  generic->type_params = {{.kind = TypeParamKind::TypeVar, .name = unused_name(code.view, "_T")}};
+  alone.body = {generic};
+  alone.path.insert(alone.path.begin(), "<generic parameters of " + code.view.name + ">");
+}
+
 }  // namespace
 
 bool is_module_code(const CodeTree& code) {
@@ -135,6 +146,7 @@ Standalone make_standalone(const CodeTree& code, const Statements& definition, S
   if (is_module_code(code)) return {definition, {}};
   Standalone out{definition, {code.view.name}};
   auto variables = free_variables(code.view);
+  if (std::erase(variables, ".type_params") > 0) make_generic(out, code, tree);
   const auto is_class_cell = [](const std::string& name) {
     return name == "__class__" || name == "__classdict__";
   };

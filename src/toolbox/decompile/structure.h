@@ -42,4 +42,11 @@ struct StructureOptions {
 // function object knows (defaults and annotations of the outermost function) is left out.
 Result<syntax::SyntaxTree> structure(const CodeTree& code, const StructureOptions& options = {});
 
+// Code that stands for a part of the definition around it, as one statement.
+// `<generic parameters of NAME>`, called with `arguments`: the definition of a function or class, or a type alias.
+Result<syntax::SyntaxTree> structure_generic(const CodeTree& code, const syntax::Expressions& arguments,
+                                             const StructureOptions& options);
+// What is evaluated late, as the value of a type alias: the expression.
+Result<syntax::SyntaxTree> structure_late(const CodeTree& code, const StructureOptions& options);
+
 }  // namespace suture::toolbox

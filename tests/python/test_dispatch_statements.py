@@ -1,0 +1,237 @@
+"""Tier 3 of the decompiler: `match`, `except*`, f-strings, displays and type parameters as dispatch loops.
+
+Each program is decompiled for every Python it is written for and must be proved; then it and its text are run by that Python and
+must give the same.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from suture import _toolbox
+from suture._recompile import RUNNING, compile_here, other_python
+
+VERSIONS = [(3, 11), (3, 12), (3, 13)]
+
+# Calls `run` with each of the arguments that the program lists, and prints what comes of it.
+RUNNER = """
+import sys
+namespace = {"__name__": "program"}
+exec(compile(sys.stdin.read(), "<program>", "exec", 0, True), namespace)
+
+def shown(error):
+    inner = [shown(each) for each in error.exceptions] if isinstance(error, BaseExceptionGroup) else []
+    return type(error).__name__, str(error), inner, error.__cause__ and shown(error.__cause__)
+
+for arguments in namespace["CALLS"]:
+    seen = namespace["seen"] = []
+    try:
+        result = namespace["run"](*arguments)
+    except Exception as error:
+        result = shown(error)
+    print(result, seen)
+"""
+
+
+def outcome(version: tuple[int, int], source: str) -> str:
+    python = sys.executable if version == RUNNING else other_python(version).executable  # type: ignore[union-attr]
+    done = subprocess.run(
+        [python, "-I", "-c", RUNNER], input=source, capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout
+
+
+def decompiled(version: tuple[int, int], source: str) -> str:
+    compiler = compile_here if version == RUNNING else other_python(version)
+    if compiler is None:
+        pytest.skip(f"there is no Python {version} here")
+    record = _toolbox.decompile_marshal(compiler(source, 0), version, compiler, "", None, "", 3)
+    assert all(tier == 3 and verdict.startswith("verified") for _, _, tier, verdict, _ in record["codes"]), record
+    text: str = record["source"]
+    return text
+
+
+def check(version: tuple[int, int], source: str) -> str:
+    text = decompiled(version, source)
+    expected = outcome(version, source)
+    assert expected.strip(), "the program has no calls"
+    assert outcome(version, text) == expected
+    return text
+
+
+MATCH = """
+from collections.abc import Sequence
+
+
+class Point:
+    __match_args__ = ("x", "y")
+
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+
+class Noisy(Sequence):
+    def __init__(self, *items):
+        self.items = items
+
+    def __len__(self):
+        seen.append("len")
+        return len(self.items)
+
+    def __getitem__(self, index):
+        seen.append(index)
+        return self.items[index]
+
+
+class Names:
+    key = "named"
+
+
+def run(x):
+    match x:
+        case 0 | 1 as small if not isinstance(x, bool):
+            return "small", small
+        case None | True:
+            return "singleton"
+        case []:
+            return "empty"
+        case [a] | [a, 10]:
+            return "one or ten", a
+        case [a, 0, *rest]:
+            return "zero", a, rest
+        case [[p], *_, q] if q:
+            return "ends", p, q
+        case (None, *_, "end"):
+            return "end"
+        case [1 | 2 as t, _, _]:
+            return "t", t
+        case {"k": v, **rest}:
+            return v, rest
+        case {"pair": [u, w], "n": int(n)}:
+            return u, w, n
+        case {Names.key: c}:
+            return "by name", c
+        case {}:
+            return "mapping"
+        case Point(0, y=[z, *_, 3]):
+            return "point", z
+        case Point(x=Point(deep), y=_):
+            return "deep", deep
+        case int(n) | str(n):
+            return "n", n
+        case -1.5 | 2j:
+            return "number"
+    return "nothing"
+
+
+CALLS = [
+    (each,)
+    for each in (
+        0, 1, 7, True, None, "s", -1.5, 2j, 3.0, b"", (), [], [5], [5, 10], (5, 0, 6, 7), [[4], 1, 2, 3], [[4], 0, 0],
+        [None, "x", "end"], [2, 3, 4], [3, 3, 4], {"k": 1, "m": 2}, {"pair": (1, 2), "n": 3}, {"pair": (1, 2), "n": "3"},
+        {"named": 8}, {}, Point(0, [9, 3]), Point(0, [9, 4]), Point(Point(6, 7), 1), Point(1, 1), Noisy(), Noisy([4], 1, 2),
+        Noisy(None, "end"), Noisy(5, 0, 1), range(3), object,
+    )
+]
+"""
+
+EXCEPT_STAR = """
+def act(what, error=None):
+    seen.append((what, type(error).__name__, str(error)))
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            if "fail" in str(each):
+                raise RuntimeError("in " + what)
+
+
+def run(*errors):
+    done = []
+    try:
+        if errors:
+            raise ExceptionGroup("all", list(errors))
+        done.append("body")
+    except* ValueError as error:
+        act("value", error)
+    except* (TypeError, KeyError):
+        for number in range(4):
+            if number == 2:
+                break
+            done.append(number)
+    except* OSError as error:
+        try:
+            act("os", error)
+        except RuntimeError as inner:
+            raise LookupError("from os") from inner
+        finally:
+            done.append("os")
+    else:
+        done.append("else")
+    finally:
+        act("finally")
+    return done
+
+
+CALLS = [
+    (),
+    (ValueError("a"),),
+    (ValueError("a"), TypeError("b")),
+    (KeyError("c"), OSError("d"), ValueError("e")),
+    (OSError("fail"), ValueError("fail")),
+    (ArithmeticError("left"), ValueError("a")),
+    (ArithmeticError("left"), OSError("fail"), KeyError("c")),
+    (ExceptionGroup("inner", [ValueError("a"), OSError("b"), IndexError("c")]),),
+]
+"""
+
+TYPE_PARAMETERS = """
+def run(flag):
+    default = [flag]
+
+    def identity[T: (int, str)](x: T = default, *, other: list[T] = None) -> T:
+        if flag:
+            return x, other
+        return other
+
+    class Box[T, *Ts, **P](dict, **({} if True else {})):
+        content: T
+
+        def get[U](self, key: U, *args: P.args) -> tuple[T, U]:
+            for each in args:
+                if each == key:
+                    return each
+            return self[key]
+
+    type Pair[T] = tuple[T, identity]
+    type Plain = Box | None
+    box = Box[int](a=1)
+    return (
+        identity(), identity(3, other=4), identity.__type_params__, identity.__annotations__, Box.__type_params__,
+        Box.__parameters__, Box.__annotations__, box.get("a"), box.get("a", "b", "a"), Pair.__value__.__args__[0],
+        Pair.__type_params__, Plain.__value__.__args__[1], [len(Box.__orig_bases__)],
+        identity.__type_params__[0].__constraints__,
+    )
+
+
+CALLS = [(True,), (False,)]
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_match_statements(version: tuple[int, int]) -> None:
+    text = check(version, MATCH)
+    assert "match _s" in text and " as t" not in text  # the names are stored behind the pattern
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_clauses_for_exception_groups(version: tuple[int, int]) -> None:
+    text = check(version, EXCEPT_STAR)
+    assert "except* ValueError as error:" in text
+
+
+@pytest.mark.parametrize("version", [(3, 12), (3, 13)])
+def test_type_parameters(version: tuple[int, int]) -> None:
+    text = check(version, TYPE_PARAMETERS)
+    assert "def identity[T: (int, str)](x: T = " in text and "type Plain = " in text
