@@ -133,6 +133,13 @@ class CaseFinder {
   }
 
   std::optional<Found> parse(int at, bool copied) {
+    const size_t known = holes_.size();
+    std::optional<Found> found = parse_into_holes(at, copied);
+    holes_.resize(known);  // the pattern is made
+    return found;
+  }
+
+  std::optional<Found> parse_into_holes(int at, bool copied) {
     PatternMachine machine(builder_, scope_, code_, holes_, steps_);
     if (!machine.run(copied ? code_.at(at).next : at, -1) || machine.at() < 0) return std::nullopt;
     Found found{.start = at, .success = machine.at()};
@@ -273,7 +280,7 @@ class CaseFinder {
   }
 
   static constexpr int kLongestGuard = 200;
-  static constexpr int64_t kStepsPerInstruction = 200, kStepsAtLeast = 100'000;
+  static constexpr int64_t kStepsPerInstruction = 100, kStepsAtLeast = 100'000;
 
   Builder& builder_;
   const Scope& scope_;

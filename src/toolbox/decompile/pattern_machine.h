@@ -90,6 +90,8 @@ class PatternMachine {
   bool unpack(int count, int star);
   bool match_or();
   std::vector<int> success_path(int start) const;
+  int joint_of(int a, int b) const;
+  void after_alternative(const PatternMachine& alternative, int& next, int& behind) const;
   bool compare(int arg);
   bool build(Op op, int arg);
   Hole* open_hole();
