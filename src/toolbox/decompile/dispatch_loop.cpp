@@ -14,7 +14,7 @@ using namespace syntax;  // NOLINT: makes nodes
 
 namespace {
 
-constexpr int kMaxNodes = 20'000;  // copies of nodes in several contexts included
+constexpr int kMaxNodes = 20'000;            // copies of nodes in several contexts included
 constexpr size_t kMaxKeptSlots = 1'000'000;  // of all nodes together
 constexpr int kMaxContexts = 2'000;
 constexpr int kMaxContextDepth = 30;  // loops and try blocks inside each other; Python allows 20 blocks

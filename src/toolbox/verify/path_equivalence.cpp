@@ -426,8 +426,7 @@ void PathWalk::visit(int a, int b, FrameState state) {
     place.push_back(value.is(Kind::kConstant) ? value.id : -1);
   values_left_ -= static_cast<int64_t>(state.locals.size() + state.synthetic.size() +
                                        state.first_stack.size() + state.second_stack.size());
-  if (values_left_ < 0)
-    return fail(a, b, "so many variables are not followed through so many instructions");
+  if (values_left_ < 0) return fail(a, b, "so many variables are not followed through so many instructions");
   const auto [at, fresh] = states_.try_emplace(place, state);
   if (!fresh) {
     FrameState common = common_state(at->second, state);
