@@ -86,7 +86,7 @@ def reduced(fault: ProgramFault, workers: int = 2) -> program.Done:
     with tempfile.TemporaryDirectory(prefix="suture-bench-") as directory:
         file = Path(directory) / "seeded.py"
         settings = Settings(workers=workers, out=Path(directory))
-        return program.reduce(fault.program, file, settings, lambda text: None, goal="other_result")
+        return program.reduce(fault.program, file, settings, lambda text: None, program.Kept(goal="other_result"))
 
 
 def calls_left(text: str) -> int:

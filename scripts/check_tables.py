@@ -8,6 +8,7 @@
     dump_files.def                                           has a writer
     breaks.def                                               has a program in break_programs and a station of stations.def
     perf_hints.def                                           has a program in hint_programs
+    findings.def                                             a finding is made of it
     all                                                      page, with every row's name in it
 
 Exits 1 and names each offending row.
@@ -204,8 +205,17 @@ def pages() -> list[str]:
     return undocumented("passes/passes.def", names, "passes.md")
 
 
+def findings() -> list[str]:
+    table = "toolbox/clinic/findings.def"
+    names = plain_rows(table, "SUTURE_FINDING")
+    text = sources("toolbox")
+    problems = [f"src/{table}: nothing makes {name}" for name in names if f"OwnFinding::{name}" not in text]
+    return problems + undocumented(table, names, "findings.md")
+
+
 def main() -> int:
-    problems = [*enumerated(), *event_fields(), *options(), *artifacts(), *dump_files(), *breaks(), *hints(), *pages()]
+    tables = (enumerated, event_fields, options, artifacts, dump_files, breaks, hints, findings, pages)
+    problems = [problem for check in tables for problem in check()]
     for problem in problems:
         print(problem)
     print(f"tables: {len(problems)} problems")

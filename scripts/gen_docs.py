@@ -98,6 +98,19 @@ def perf_hints(_core) -> str:
     return text
 
 
+def findings(_core) -> str:
+    from suture import _toolbox
+    from suture._reasons import hint_pages
+
+    rows = [(f"`{row['id']}`", row["station"], row["doc"]) for row in _toolbox.own_findings()]
+    hints = [(f"`{page['name']}`", "kernels", f"[{page['title']}](perf_hints.md)") for page in hint_pages()]
+    reasons = ("`SB101` ...", "each", "[reasons of breaks and skips](breaks.md)")
+    return (
+        "# Findings of suture check\n\nThe ids that a finding may have; `suture minify PROGRAM --goal ID` keeps a program that has it.\n\n"
+        + table(["id", "station", "what"], [*rows, *hints, reasons])
+    )
+
+
 def guards(core) -> str:
     return (
         "# Guards\n\nWhat makes a compiled entry valid, as Python text, what a failure says, and what stops the recompile (records often say it\nmore precisely, with the name of the argument).\n\n"
@@ -385,6 +398,7 @@ PAGES: dict[str, tuple[str, Callable]] = {
     "inject_fault.md": ("src/driver/inject_fault.def and fault_text.cpp", inject_fault),
     "dump.md": ("src/toolbox/dump/dump_files.def", dump),
     "explain_json.md": ("python/suture/schemas/explain_1.json", explain_json),
+    "findings.md": ("src/toolbox/clinic/findings.def, src/driver/perf_hints.def and src/capture/breaks.def", findings),
     "check_json.md": ("python/suture/schemas/check_1.json", check_json),
     "bisect_json.md": ("python/suture/schemas/bisect_1.json", bisect_json),
     "logs.md": ("src/toolbox/logs/artifacts.def and components.def", logs),

@@ -90,6 +90,9 @@ def _compile(fn: Any, settings: dict[str, Any], depth: int) -> Any:
     if not callable(fn):
         raise TypeError(f"suture.compile needs a function, not {type(fn).__name__}: {fn!r:.80}")
     _check_python_version(depth)
+    options = config.texts(settings["options"])
+    if config.overrides:
+        settings, options = _overridden(settings, options or {})
     from_name, chosen = _resolve_backend(settings["backend"])
     numerics = settings["numerics"]
     compiled = _core.compile(
@@ -99,7 +102,7 @@ def _compile(fn: Any, settings: dict[str, Any], depth: int) -> Any:
         backend=from_name,
         backend_callable=chosen,
         numerics=config.numerics if numerics is None else numerics,
-        options=config.texts(settings["options"]),
+        options=options,
     )
     for observe in observers:
         observe(compiled)
@@ -108,6 +111,23 @@ def _compile(fn: Any, settings: dict[str, Any], depth: int) -> Any:
 
         frame_checks.install()
     return compiled
+
+
+def _overridden(settings: dict[str, Any], options: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """With what the option `overrides` says. A mistake in the environment must not stop the program."""
+    try:
+        texts = dict(config.overriding(config.overrides))
+        name = texts.pop("backend", None)
+        if name is not None and name != "native":
+            from suture import _backends
+
+            _backends.resolve(name)
+    except ValueError as error:
+        _startup_warning(f"SUTURE_OVERRIDES is left out; {error}")
+        return settings, options
+    settings = settings | ({} if name is None else {"backend": name})
+    settings |= {"numerics": texts.pop("numerics")} if "numerics" in texts else {}
+    return settings, options | texts
 
 
 # What people bring along from torch.compile, Numba and JAX, and what it is here.

@@ -10,6 +10,7 @@ The table lives in the compiler (options.def); types, defaults, environment vari
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ class Option(NamedTuple):
     env: str
     allowed: str  # in words; "": every value of the type
     doc: str
+    scope: str  # function | process | output
 
 
 def _parse_bool(text: str) -> bool:
@@ -84,8 +86,8 @@ class Config:
     def _table(self) -> dict[str, Option]:
         if self._options is None:
             table = {
-                name: Option(name, kind, _PARSERS[kind](default), env, allowed, doc)
-                for name, kind, default, env, allowed, doc, _ in _core.option_table()
+                name: Option(name, kind, _PARSERS[kind](default), env, allowed, doc, scope)
+                for name, kind, default, env, allowed, doc, scope in _core.option_table()
             }
             object.__setattr__(self, "_options", table)
         assert self._options is not None
@@ -124,6 +126,8 @@ class Config:
             from suture import _backends
 
             _backends.resolve(text)
+        elif name == "overrides":
+            self.overriding(text)
         elif name == "logs":
             from suture import _logs
 
@@ -162,6 +166,29 @@ class Config:
             if name not in self._table():
                 raise ValueError(self._unknown(str(name)))
         return {name: _to_text(self._table()[name], value) for name, value in values.items()}
+
+    @functools.cache  # noqa: B019 - there is one
+    def overriding(self, text: str) -> dict[str, str]:
+        """What the option `overrides` says, as texts by name. ValueError."""
+        found = {}
+        for pair in filter(None, text.split(";")):
+            name, equals, value = pair.partition("=")
+            option = self._table().get(name)
+            if option is None:
+                raise ValueError(f"overrides: {self._unknown(name)}")
+            if not equals:
+                raise ValueError(f"overrides: '{pair}' is no name=value")
+            if name not in ("backend", "numerics") and option.scope != "function":
+                raise ValueError(
+                    f"overrides: '{name}' is an option of the process, and functions have none of their own"
+                )
+            before = _core.get_option(name)
+            try:
+                _core.set_option(name, value)  # checks it
+                found[name] = _core.get_option(name)
+            finally:
+                _core.set_option(name, before)
+        return found
 
     def values(self, texts: dict[str, str] | None) -> dict[str, Any] | None:
         """The inverse of `texts`."""

@@ -9,6 +9,7 @@ comparison and a value. KEYS, KINDS and WORDS are the whole language; docs/refer
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import operator
 import re
@@ -168,12 +169,18 @@ def _refuse_name(what: str, name: str, known: Iterable[str], show_all: bool = Tr
     return FaultTextError(f"no {what} is named '{name}'{hint}")
 
 
+@functools.cache
+def _op_names() -> dict[str, str]:
+    """Names of ops in graphs, by that and by NumPy's name of the function."""
+    table = {op["name"]: op["name"] for op in _core.op_table()}
+    return table | {op["numpy"].removeprefix("np."): op["name"] for op in _core.op_table() if op["numpy"]}
+
+
 def _op_named(text: str) -> str:
     """The name of an op in graphs, from that or from NumPy's name of the function."""
     if text in ("*", ""):
         return text
-    table = {op["name"]: op["name"] for op in _core.op_table()}
-    table |= {op["numpy"].removeprefix("np."): op["name"] for op in _core.op_table() if op["numpy"]}
+    table = _op_names()
     name = text.removeprefix("np.")
     if name not in table:
         raise _refuse_name("op", text, table, show_all=False)

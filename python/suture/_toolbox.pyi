@@ -155,6 +155,9 @@ def clinic_json(
     """Findings, functions and verdict of a whole run. `statuses`: JSON list of Status; `facts`: JSON object with what the
     command measured: {"wall_ms", "baseline_ms", "exit_code", "baseline": [Status]}; missing keys are unknown."""
 
+def own_findings() -> list[dict[str, str]]:
+    """Rows of clinic/findings.def: id, station, doc."""
+
 def clinic_text(report_json: str) -> str:
     """Plain text of a clinic_json report (no terminal codes)."""
 

@@ -10,6 +10,7 @@ Modes (the first word after the file; docs/minify.md)
     analyze   name the first op whose result is wrong
     bisect    name the stage of the compiler, the pass, the decision that makes the difference
     explain   say what the file holds; nothing of it is run, not even its backend is made
+    program   (of a file that holds a program) run the program in this process, with its arguments: for a debugger
 Exit codes of run, query and bisect: 1 REPRODUCED, 0 NOT REPRODUCED, 77 CANNOT RUN HERE. Of minify: 0 a repro was written and fails
 in a new process, 1 it does not fail, 77, 130 interrupted (what was found is written).
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,15 @@ MODES = {
     "analyze": "name the first op whose result is wrong",
     "bisect": "name the stage of the compiler that makes the difference",
     "explain": "say what the file holds, without running any of it",
+}
+PROGRAM_MODES = {
+    "run": "run the program once and say whether it does as expected",
+    "query": MODES["query"],
+    "minify": "reduce the program as long as it does the same",
+    "analyze": "say what is at fault, or what suture check says of it",
+    "bisect": MODES["bisect"],
+    "explain": MODES["explain"],
+    "program": "run the program in this process, with its arguments: for a debugger",
 }
 
 
@@ -80,7 +90,10 @@ def program(
 
     if _program.is_running:
         return
-    asked = _asked(file, default, argv)
+    asked = _asked(file, default, argv, PROGRAM_MODES)
+    if asked.mode == "program":
+        sys.argv = [file, *arguments]
+        return
     try:
         code = run_program_mode(asked.mode, Path(file), settings_of(asked))
     except KeyboardInterrupt:
@@ -89,8 +102,9 @@ def program(
 
 
 def run_program_mode(mode: str, path: Path, settings: Settings) -> int:
-    """One of MODES for the program in the file at `path`."""
+    """One of PROGRAM_MODES, but "program", for the program in the file at `path`."""
     from suture._minify import modes, program_modes
+    from suture._minify.goals import NoGoal
     from suture._minify.repro_file import NotARepro
 
     def say(text: str) -> None:
@@ -98,25 +112,25 @@ def run_program_mode(mode: str, path: Path, settings: Settings) -> int:
 
     try:
         return program_modes.run_mode(mode, path, settings, say)
-    except (NotARepro, OSError) as error:
+    except (NotARepro, NoGoal, OSError) as error:
         return modes.cannot_run(str(error), say)
 
 
-def _parser(file: str, default: str) -> argparse.ArgumentParser:
+def _parser(file: str, default: str, known: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=Path(file).name,
-        description="A graph that failed, and its inputs.",
-        epilog="\n".join(f"{name:8} {text}" for name, text in MODES.items()),
+        description="A program that fails." if known is PROGRAM_MODES else "A graph that failed, and its inputs.",
+        epilog="\n".join(f"{name:8} {text}" for name, text in known.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("mode", nargs="?", choices=list(MODES), default=default, metavar="MODE", help=", ".join(MODES))
+    parser.add_argument("mode", nargs="?", choices=list(known), default=default, metavar="MODE", help=", ".join(known))
     add_settings(parser)
     return parser
 
 
-def _asked(file: str, default: str, argv: Sequence[str] | None) -> argparse.Namespace:
+def _asked(file: str, default: str, argv: Sequence[str] | None, known: Mapping[str, str] = MODES) -> argparse.Namespace:
     """What the command line says. An option that the mode does not have is a usage error."""
-    parser = _parser(file, default)
+    parser = _parser(file, default, known)
     asked = parser.parse_args(argv)
     foreign = (
         [] if asked.mode == "minify" else [name for name in settings_given(asked) if name != _OF_MODES.get(asked.mode)]

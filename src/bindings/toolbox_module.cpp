@@ -11,6 +11,7 @@
 
 #include "base/escaped_text.h"
 #include "bindings/toolbox_module.h"
+#include "toolbox/clinic/clinic.h"
 #include "toolbox/dump/dump_files.h"
 #include "toolbox/dump/dump_writer.h"
 #include "toolbox/toolbox.h"
@@ -175,6 +176,17 @@ void bind_reports(nb::module_& module) {
       },
       nb::arg("lines"), nb::arg("statuses"), nb::arg("facts"), nb::arg("source_line").none(),
       nb::arg("compile_hook") = nb::none());
+  module.def("own_findings", [] {
+    nb::list rows;
+    for (const OwnFindingInfo& info : all_own_findings()) {
+      nb::dict row;
+      row["id"] = text(std::string(info.name));
+      row["station"] = text(std::string(name_of(info.station)));
+      row["doc"] = text(std::string(info.doc));
+      rows.append(row);
+    }
+    return rows;
+  });
   module.def("clinic_text",
              [](nb::object report) { return text(value_or_raise(clinic_text(bytes_of(report)))); });
   const auto& files = all_dump_files();

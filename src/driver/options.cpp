@@ -149,6 +149,8 @@ std::string OptionInfo::allowed() const {
   if (domain.empty()) return "";
   if (type == "int") return fmt::format("{} to {}", least(*this), greatest(*this));
   if (domain == "{backends}") return "what suture.list_backends() names";
+  if (domain == "{overrides}")
+    return "name=value of options of a function, backend and numerics, joined by ';'";
   if (domain == "{fault}") return "what docs/reference/inject_fault.md describes";
   if (domain == "{logs}") return "what SUTURE_LOGS=help lists";
   if (domain == "{passes}")

@@ -175,7 +175,8 @@ void report_graph(const CompileContext& ctx, const Graph& graph) {
                      .set("values", std::move(values))
                      .set("types", std::move(types))
                      .set("sizes", std::move(sizes))
-                     .set("op_count", count));
+                     .set("op_count", count)
+                     .set("backend", ctx.frame.backend));
 }
 
 namespace {

@@ -300,6 +300,40 @@ def test_a_program_is_bisected_through_its_environment(write_program):
     assert not bisect_program([str(path), "99"]).reproduced
 
 
+OWN = """\
+import numpy as np
+import suture
+
+def mine(graph, inputs):
+    run = graph.forward()
+    return lambda *values: tuple(value + 1 for value in run(*values))
+
+@suture.compile(SETTINGS)
+def f(x):
+    a = np.sqrt(np.abs(x) + 1)
+    return np.maximum(a - x, 0.75) * a
+
+x = np.linspace(-1, 1, 5)
+right = np.maximum(np.sqrt(np.abs(x) + 1) - x, 0.75) * np.sqrt(np.abs(x) + 1)
+if not np.allclose(f(x), right):
+    raise ValueError("not right")
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "stage"),
+    [
+        ("backend=mine", "backend mine"),
+        ('options={"inject_fault": "op=sub,kind=stale_value", "fusion": True, "kernel_opt": "O3"}', "fusion"),
+        ("", ""),
+    ],
+)
+def test_settings_that_the_program_names_itself_are_no_fault_of_capture(write_program, settings, stage):
+    """One frame compiles in every run."""
+    found = bisect_program([str(write_program(OWN.replace("SETTINGS", settings)))])
+    assert found.stage == stage and found.reproduced == bool(stage), found
+
+
 def test_the_command_tells_what_bisect_finds(run_python, tmp_path, write_program):
     path = real_case(backend="faulty:op=maximum,kind=segfault").save(tmp_path / "case")
     done = run_python("-m", "suture", "bisect", "--json", str(path))

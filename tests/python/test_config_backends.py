@@ -126,3 +126,53 @@ def test_a_graph_that_needs_one_of_two_ints_gets_that_one(backend):
     compiled = suture.compile(rows, backend=backend)
     with suture.testing.frames_compiled(expected=2):
         assert [compiled(*ints).shape for ints in ((1, 1), (2, 3), (4, 5), (7, 4))] == [(1, 3), (2, 3), (4, 3), (7, 3)]
+
+
+# --- overrides -------------------------------------------------------------------------------------------------------------
+
+OVERRIDDEN = """\
+import numpy as np
+import suture
+
+def mine(graph, inputs):
+    return graph.forward()
+
+@suture.compile(backend=mine, options={"fusion": False})
+def f(x):
+    return np.sqrt(np.abs(x) + 1) * 2
+
+f(np.ones(5))
+status = f.status()
+print(status["backend"], status["graph_count"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("overrides", "backend", "told"),
+    [
+        ("", "mine", ""),
+        ("backend=eager", "eager", ""),
+        ("backend=native;fusion=True;kernel_opt=O0", "native", ""),
+        ("fusion=1", "mine", ""),
+        ("backend=nobody", "mine", "SUTURE_OVERRIDES is left out; no backend is named 'nobody'"),
+        ("fusion", "mine", "SUTURE_OVERRIDES is left out; overrides: 'fusion' is no name=value"),
+        ("fusoin=1", "mine", "no option is named 'fusoin'; did you mean 'fusion'?"),
+        ("kernel_opt=O9", "mine", "option 'kernel_opt' cannot be 'O9'"),
+        ("toolchain=clang", "mine", "'toolchain' is an option of the process"),
+    ],
+)
+def test_settings_from_outside_win_over_those_of_the_program(run_python, write_program, overrides, backend, told):
+    """One frame compiles whatever the environment says."""
+    done = run_python(str(write_program(OVERRIDDEN)), SUTURE_OVERRIDES=overrides)
+    assert done.returncode == 0 and done.stdout == f"{backend} 1\n", done
+    assert told in done.stderr and bool(told) == bool(done.stderr)
+
+
+def test_overrides_that_are_none_are_refused_in_config():
+    with pytest.raises(ValueError, match="'toolchain' is an option of the process"):
+        suture.config.overrides = "toolchain=clang"
+    assert suture.config.overrides == ""
+    with suture.config.patch(overrides="backend=eager"):
+        f = suture.compile(lambda x: np.exp(x) + 1, backend="native")
+    f(np.ones(3))
+    assert f.status()["backend"] == "eager" and f.status()["graph_count"] == 1

@@ -101,7 +101,8 @@ def test_the_file_is_the_program_for_tools_that_run_programs(run_python: Run, tm
 
 def test_a_file_keeps_what_it_was_given(tmp_path: Path) -> None:
     text = 'from __future__ import annotations\n"""not its docstring"""\nx = 1\n'
-    given = ProgramFile(text, "other_result", "f", ["a b", "'"], 'He said """x"""', "a\n  b", str(tmp_path))
+    expected = {"code": 1, "last_line": "KeyError: 'x'"}
+    given = ProgramFile(text, "error", "f", ["a b", "'"], 'He said """x"""', "a\n  b", str(tmp_path), expected=expected)
     found = program_file.load(program_file.write(given, tmp_path, repro_file.REPRO))
     assert found == given
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import suture
-from suture._minify import goals, predicate
+from suture._minify import goals, predicate, program_file
 from suture._minify.case import Case
 from suture._minify.minimise import minimise
 from suture._minify.oracle import NotReproduced
@@ -268,7 +268,14 @@ def test_a_command_that_refuses_everything_reduces_nothing(
     run_python: Run, write_program: Callable[[str], Path]
 ) -> None:
     done = run_python("-m", "suture", "minify", str(write_program(PROGRAM)), "--predicate", "false")
-    assert done.returncode == 1 and done.stderr.startswith("NOT REPRODUCED: the test refuses the file as it is")
+    assert done.returncode == 1
+    assert done.stderr.startswith("NOT REPRODUCED: the test refuses the file as it is (exit code 1): there is nothing")
+
+
+def test_a_command_that_is_not_there_is_named(run_python: Run, write_program: Callable[[str], Path]) -> None:
+    done = run_python("-m", "suture", "minify", str(write_program(PROGRAM)), "--predicate", "./no_such.sh {}")
+    assert done.returncode == 1
+    assert "refuses the file as it is (exit code 127: " in done.stderr and "./no_such.sh" in done.stderr
 
 
 # --- goals ---------------------------------------------------------------------------------------------------------------
@@ -287,11 +294,20 @@ def test_the_goal_error_keeps_exception_and_message(
     run_python: Run, write_program: Callable[[str], Path], tmp_path: Path
 ) -> None:
     program = write_program(FAILS)
-    done = run_python("-m", "suture", "minify", "--goal", "error", str(program), "x")
+    done = run_python("-m", "suture", "minify", str(program), "--goal", "error", "--budget", "200", "x")
     assert done.returncode == 0, done
-    text = (tmp_path / "repro.py").read_text()
-    assert len(text.splitlines()) <= 2
-    assert "IndexError: list index out of range" in run_python("repro.py", "x").stderr
+    held = program_file.load(tmp_path / "repro.py")
+    assert len(held.text.splitlines()) <= 2
+    assert held.title == "error: it ends with exit code 1 (IndexError: list index out of range)"
+    assert "IndexError: list index out of range" in run_python("repro.py", "program").stderr
+    asked = run_python("repro.py", "query")
+    assert (asked.returncode, asked.stdout) == (1, f"REPRODUCED: {held.title}\n")
+    assert (
+        run_python("repro.py", "analyze").stdout == "it ends with exit code 1 (IndexError: list index out of range)\n"
+    )
+    another = (tmp_path / "repro.py").read_text().replace("IndexError", "KeyError")
+    (tmp_path / "repro.py").write_text(another)
+    assert run_python("repro.py", "query").returncode == 0
 
 
 BREAKS = """\
@@ -316,15 +332,18 @@ def test_the_goal_of_a_finding_keeps_it(run_python: Run, write_program: Callable
     checked = run_python("-m", "suture", "check", "--json", "repro.py")
     findings = json.loads(checked.stdout)["findings"]
     assert "SB101" in [finding["id"] for finding in findings]
-    assert len((tmp_path / "repro.py").read_text().split()) < len(BREAKS.split())
+    held = program_file.load(tmp_path / "repro.py")
+    assert len(held.text.split()) < len(BREAKS.split()) and held.title.startswith("SB101: f, line ")
+    asked = run_python("repro.py", "query")
+    assert (asked.returncode, asked.stdout) == (1, f"REPRODUCED: {held.title}\n")
+    assert run_python("repro.py", "analyze").stdout.startswith("SB101: f, line ")
 
 
 @pytest.mark.parametrize(
     ("goal", "why"),
     [
-        ("SB999", "does not reach the goal 'SB999'; it has the findings: SB101"),
+        ("SB102", "does not reach the goal 'SB102'; it has the findings: SB101"),
         ("recompiles=3", "does not reach the goal 'recompiles'"),
-        ("breaks=x", "'breaks=x' is no goal"),
         ("error", "does not fail: there is no error to keep"),
     ],
 )
@@ -335,9 +354,28 @@ def test_goals_that_are_not_reached_are_told(
     assert done.returncode == 1 and why in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("goal", "why"),
+    [
+        ("breaks=x", "'breaks=x' is no goal: a number above 0 is wanted after ="),
+        ("slow=inf", "'slow=inf' is no goal: a number above 0"),
+        ("SB999", "'SB999' is no goal; did you mean 'SB"),
+        ("recompiled", "'recompiled' is no goal; did you mean 'recompiles'?"),
+        ("other_result=2", "only breaks, recompiles, slow are followed by ="),
+        ("", "'' is no goal; goals are error, breaks"),
+    ],
+)
+def test_words_that_are_no_goal_are_a_usage_error(
+    run_python: Run, write_program: Callable[[str], Path], goal: str, why: str
+) -> None:
+    done = run_python("-m", "suture", "minify", "--goal", goal, str(write_program(BREAKS)))
+    assert done.returncode == 2 and why in done.stderr, done
+
+
 def test_goals_look_at_the_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"breaks": 2, "recompiles": 1, "speedup": 0.4}
-    report = {"verdict": "findings", "findings": [{"id": "recompile"}], "functions": [row]}
+    row = {"function": "f", "breaks": 2, "recompiles": 1, "speedup": 0.4}
+    finding = {"id": "recompile", "function": "f", "line": 3, "what": "again"}
+    report = {"verdict": "findings", "findings": [finding], "functions": [row]}
     monkeypatch.setattr(goals.Goal, "_end_of", lambda self, text: goals.Ending(1, json.dumps(report), ""))
     reached = {
         words: goals.Goal(words, tmp_path / "x.py", [], 1.0)("")

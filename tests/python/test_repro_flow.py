@@ -314,7 +314,42 @@ def test_explain_runs_nothing_of_the_file(work: Workplace) -> None:
     assert run.stdout == "CANNOT RUN HERE: the backend could not be made: ZeroDivisionError: division by zero\n"
 
 
-# The built-in compiler, failing on purpose at the stage that the argument tells.
+ARGUED = """\
+import sys
+import numpy as np
+import suture
+import helper
+from rules.names import refused
+
+def argued(graph, example_inputs):
+    if any(node["op"] in refused for node in graph.nodes) and sys.argv[1:] == ["--strict", "2"]:
+        raise RuntimeError(helper.text(sys.argv[0]))
+    return graph.forward()
+
+@suture.compile(backend=argued)
+def f(x):
+    return np.tanh(np.maximum(np.sin(x), 0.5)) * 2.0
+
+f(np.linspace(-1, 1, 8))
+"""
+
+
+def test_a_backend_that_reads_arguments_and_modules_of_its_program_runs_without_it(work: Workplace) -> None:
+    work.write("helper.py", "def text(program):\n    return f'refused by {program}'\n")
+    (work.path / "rules").mkdir()  # a package without __init__.py
+    work.write("rules/names.py", "refused = {'maximum'}\n")
+    program = work.write("prog.py", ARGUED)
+    assert work.run(program).returncode == 0
+    failed = work.run(program, "--strict", "2", SUTURE_REPRO_AFTER="capture")
+    assert f"refused by {program}" in failed.stderr
+    elsewhere = work.path / "elsewhere"
+    elsewhere.mkdir()
+    (work.path / "minifier_launcher.py").rename(elsewhere / "launcher.py")
+    reduced = work.run(str(elsewhere / "launcher.py"))
+    assert reduced.returncode == 0 and "It fails the same way in a new process." in reduced.stdout, reduced
+    assert len(body_of(work.path / "repro.py")) == 2
+
+
 FLAKY = """\
 import random
 import numpy as np
@@ -351,6 +386,43 @@ def test_a_failure_that_comes_and_goes_is_waited_for(work: Workplace) -> None:
     assert again.returncode == 1 and re.search(r"REPRODUCED: .*now and then \(run \d+ of at most \d+\)", again.stdout)
 
 
+# Fails in every run until so many were made (they are counted in a file), then passes in one out of two.
+LATE = """\
+import os
+import numpy as np
+import suture
+
+def late(graph, example_inputs):
+    bad = any(node["op"] == "maximum" for node in graph.nodes)
+    if bad:
+        with open(os.environ["COUNT"], "a") as file:
+            file.write(".")
+        runs = os.path.getsize(os.environ["COUNT"])
+        if runs <= int(os.environ["STEADY"]) or runs % 2:
+            raise RuntimeError("not each time")
+    return graph.forward()
+
+@suture.compile(backend=late)
+def f(x):
+    return np.tanh(np.maximum(np.sin(x), 0.5)) * 2.0
+
+f(np.linspace(-1, 1, 8))
+"""
+
+
+@pytest.mark.parametrize("steady", [4, 5, 8, 16, 17, 18, 19, 20, 21])
+def test_a_failure_that_seems_steady_at_first_and_is_not(work: Workplace, steady: int) -> None:
+    """The program is run 1, the first three are 2 to 4; later passes are found by the checks of the result, or by its certificate."""
+    settings = {"COUNT": str(work.path / "count"), "STEADY": str(steady)}
+    assert work.run(work.write("prog.py", LATE), SUTURE_REPRO_AFTER="capture", **settings).returncode == 1
+    reduced = work.run("minifier_launcher.py", **settings)
+    assert reduced.returncode == 0 and "It fails the same way in a new process." in reduced.stdout, reduced
+    repro = work.path / "repro.py"
+    assert any("np.maximum(" in line for line in body_of(repro))
+    for _ in range(4):
+        assert work.run("repro.py", "query", **settings).returncode == 1
+
+
 def test_a_log_that_cannot_be_written_costs_the_log_only(work: Workplace) -> None:
     assert work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture").returncode == 0
     reduced = work.run("minifier_launcher.py", "--log", str(work.path / "no" / "such" / "log"))
@@ -358,6 +430,7 @@ def test_a_log_that_cannot_be_written_costs_the_log_only(work: Workplace) -> Non
     assert reduced.stdout.endswith("Wrote minimal repro out to repro.py\n")
 
 
+# The built-in compiler, failing on purpose at the stage that the argument tells.
 NATIVE = FAULTY.replace("backend=sys.argv[1]", 'options={"inject_fault": sys.argv[1]}')
 
 

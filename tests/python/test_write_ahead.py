@@ -125,15 +125,17 @@ def test_the_record_is_a_case_with_the_inputs_of_the_call(start: Callable[..., A
     assert repro.case.check == "run" and repro.case.op_count == 4 and repro.expected == {}
 
 
-def test_the_case_fails_as_the_process_did(start: Callable[..., Any], cache: Path) -> None:
+def test_the_case_fails_as_the_process_did(
+    start: Callable[..., Any], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from suture import _backends
 
+    monkeypatch.setattr(sys, "argv", sys.argv)  # the backend's source sets what it reads
     start("SIGSEGV", "run").wait(60)
     (found,) = record.open_records(cache / "records")
     repro = record.repro_of(found)
     namespace: dict[str, Any] = {}
-    code = repro.backend_code.replace("HOW, WHERE = sys.argv[1:3]", "HOW, WHERE = 'SIGSEGV', 'run'")
-    exec("def make():\n" + "\n".join(f"    {line}" for line in code.split("\n")), namespace)
+    exec("def make():\n" + "\n".join(f"    {line}" for line in repro.backend_code.split("\n")), namespace)
     _backends.register_backend("backend", namespace["make"]())
     try:
         with Oracle(repro.case) as oracle:

@@ -2,8 +2,9 @@
 
     a built-in name, or one from an entry point   nothing is needed
     a function of an imported module              an import of it
-    a function of the program itself              its source, with the imports and definitions of the file that it uses; importing
-                                                  the program would run it again
+    a function of the program itself              its source, with the imports and definitions of the file that it uses (importing
+                                                  the program would run it again); where modules beside the program are found, and
+                                                  the program's arguments, if that source uses them
     anything else                                 a line that says what to put there
 
 The source is taken from the file by its syntax tree; names are followed through the file's top level, nothing is evaluated but
@@ -14,12 +15,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib.machinery
 import os
 import sys
 import sysconfig
 import textwrap
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -49,12 +51,13 @@ def code_for(name: str, backend: Callable[..., Any] | None) -> str:
         return f"raise LookupError({reason!r})"
 
 
-def code_at(name: str, place: dict[str, Any]) -> str:
-    """The same for a function that a process which is gone told of: its module, qualname, file and line."""
+def code_at(name: str, place: dict[str, Any], command: Sequence[str]) -> str:
+    """The same for a function that a process which is gone told of: its module, qualname, file and line. `command`: the process's."""
     try:
         if place["module"] != "__main__" and "<" not in place["qualname"]:
             return _import_line(place["module"], place["qualname"], place["file"])
-        return _source_at(_Place(place["file"], place["line"], place["qualname"].rpartition(".")[2]), {}, {})
+        where = _Place(place["file"], place["line"], place["qualname"].rpartition(".")[2])
+        return _source_at(where, {}, {}, _arguments(place["file"], command))
     except (_NoSource, OSError, SyntaxError, ValueError, RecursionError) as error:
         reason = f"backend '{name}': {error}; return it here"
         return f"raise LookupError({reason!r})"
@@ -83,11 +86,16 @@ def _import_of(function: FunctionType) -> str:
 def _import_line(module: str, qualname: str, file: str | None) -> str:
     lines = [f"from {module} import {qualname.partition('.')[0]}", "", f"return {qualname}"]
     if file and not _is_installed_file(file):
-        root = os.path.dirname(os.path.abspath(file))
-        for _ in range(module.count(".") + (os.path.basename(file) == "__init__.py")):
-            root = os.path.dirname(root)
-        lines[:0] = ["import sys", "", f"sys.path.insert(0, {root!r})"]
+        lines[:0] = ["import sys", "", f"sys.path.insert(0, {_root_of(module, file)!r})"]
     return "\n".join(lines)
+
+
+def _root_of(module: str, file: str) -> str:
+    """The directory from which a module is imported."""
+    root = os.path.dirname(os.path.abspath(file))
+    for _ in range(module.count(".") + (os.path.basename(file) == "__init__.py")):
+        root = os.path.dirname(root)
+    return root
 
 
 def _is_installed_file(file: str) -> bool:
@@ -111,25 +119,77 @@ def _source_of(function: FunctionType) -> str:
     code = function.__code__
     known = {name: text for name, value in function.__globals__.items() if (text := _literal(value))}
     arguments = code.co_varnames[: code.co_argcount]
-    return _source_at(_Place(code.co_filename, code.co_firstlineno, code.co_name, arguments), known, _cells(function))
+    place = _Place(code.co_filename, code.co_firstlineno, code.co_name, arguments)
+    return _source_at(place, known, _cells(function), sys.argv)
 
 
-def _source_at(place: _Place, known: dict[str, str], cells: dict[str, str]) -> str:
+def _arguments(file: str, command: Sequence[str]) -> list[str]:
+    """sys.argv of `python ... FILE words`; empty when the command does not name the file."""
+    words = list(command)
+    named = [index for index, word in enumerate(words) if index and os.path.basename(word) == os.path.basename(file)]
+    return words[named[0] :] if named else []
+
+
+def _source_at(place: _Place, known: dict[str, str], cells: dict[str, str], arguments: list[str]) -> str:
     """`known`: globals that are literals now, whatever they were assigned from. `cells`: what a function inside of another one
-    takes from that, as literals."""
+    takes from that, as literals. `arguments`: sys.argv of the program."""
     with tokenize.open(place.file) as file:
         text = file.read()
     tree = ast.parse(text)
-    node = _node_at(tree, place)
-    needed = _Needed(text, tree, known)
+    body = _body(text, tree, _node_at(tree, place), place.name, _Needed(text, tree, known), cells)
+    return "\n\n".join([*_surroundings(body, os.path.dirname(os.path.abspath(place.file)), arguments), *body])
+
+
+def _body(
+    text: str, tree: ast.Module, node: ast.FunctionDef | ast.Lambda, name: str, needed: _Needed, cells: dict[str, str]
+) -> list[str]:
     if node in tree.body:
-        needed.use_name(place.name)
-        return "\n\n".join([*needed.sources(), f"return {place.name}"])
+        needed.use_name(name)
+        return [*needed.sources(), f"return {name}"]
     needed.use(node, skip=set(cells))
     parts = [*needed.sources(), *(f"{cell} = {literal}" for cell, literal in cells.items())]
     if isinstance(node, ast.Lambda):
-        return "\n\n".join([*parts, f"return {_segment(text, node)}"])
-    return "\n\n".join([*parts, _segment(text, node), f"return {place.name}"])
+        return [*parts, f"return {_segment(text, node)}"]
+    return [*parts, _segment(text, node), f"return {name}"]
+
+
+def _surroundings(body: list[str], directory: str, arguments: list[str]) -> list[str]:
+    """What the process that runs the body must have as the program had it. `directory`: that of the program."""
+    nodes = [
+        node for part in body for node in ast.walk(ast.parse(textwrap.dedent(part) if part[:1].isspace() else part))
+    ]
+    roots = dict.fromkeys(root for name in _modules_imported(nodes) if (root := _root_to_add(name, directory)))
+    lines = [f"sys.path.insert(0, {root!r})" for root in reversed(roots)]
+    if arguments and any(_names_arguments(node) for node in nodes):
+        lines.append(f"sys.argv = {arguments!r}")
+    return ["import sys", *lines] if lines else []
+
+
+def _names_arguments(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr == "argv") or (
+        isinstance(node, ast.alias) and node.name == "argv"
+    )
+
+
+def _modules_imported(nodes: list[ast.AST]) -> list[str]:
+    """The packages at the top of what is imported."""
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return [name.partition(".")[0] for name in names]
+
+
+def _root_to_add(module: str, directory: str) -> str:
+    """The directory from which a module is imported that a new process would not find; "" for others."""
+    if module in sys.builtin_module_names or module == __name__.partition(".")[0]:
+        return ""
+    # The program's own directory counts also when this process is not the program.
+    spec = importlib.machinery.PathFinder.find_spec(module, [directory, *sys.path])
+    if spec is None:
+        return ""
+    if spec.origin is None:  # a package without __init__.py
+        found = [os.path.abspath(place) for place in spec.submodule_search_locations or ()]
+        return os.path.dirname(found[0]) if found and not _is_installed_file(found[0]) else ""
+    return "" if _is_installed_file(spec.origin) else _root_of(module, spec.origin)
 
 
 def _node_at(tree: ast.Module, place: _Place) -> ast.FunctionDef | ast.Lambda:

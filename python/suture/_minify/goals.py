@@ -13,6 +13,7 @@ All but `error` run `suture check` on the candidate, and a candidate that fails 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
@@ -30,13 +31,18 @@ from suture._minify.signature import normalise
 if TYPE_CHECKING:
     from suture._minify.frame_fault import FrameFault
 
-_COUNTS = {"breaks": "breaks", "recompiles": "recompiles"}
+_NUMBERS = {"breaks": 1.0, "recompiles": 1.0, "slow": 2.0}  # goals with a number, and which one when it is left out
+_COUNTS = ("breaks", "recompiles")  # also keys of a function in the report of `suture check`
 _LAST_LINE = re.compile(r"[\w.]+(Error|Exception|Warning|Interrupt|Exit|Failed)\b")
 _TIMED_RUNS = 3  # of a candidate whose time is measured: most of them decide
 
 
 class GoalError(ValueError):
-    """A goal that is none, or that the program does not reach itself."""
+    """A goal that the program does not reach itself."""
+
+
+class NoGoal(ValueError):
+    """Words that are no goal. The message says which there are."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,10 @@ class Ending:
     @property
     def failed(self) -> bool:
         return self.code != 0
+
+    def expected(self) -> dict[str, Any]:
+        """What another run must end with to be the same."""
+        return {"code": self.code, "last_line": self.last_line}
 
     def in_words(self) -> str:
         code = f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
@@ -97,12 +107,12 @@ class Goal:
     """A test of programs: `goal(text)`."""
 
     def __init__(self, words: str, path: Path, arguments: Sequence[str], seconds: float) -> None:
-        self._name, _, value = words.partition("=")
-        self._least = _number(words, value)
+        self._name, self._least = parse(words)
         self._path, self._arguments, self._seconds = path, list(arguments), seconds
         self._wanted: Ending | None = None
         self._may_fail = False
         self.function = ""  # whose result is another one
+        self.expected: dict[str, Any] = {}  # how a program with the goal `error` ends; empty: any failure
         # Modules beside the program are found where they are; files that it opens by relative names are not.
         self._runs = Runs(native=self._name != "error", path=[str(path.absolute().parent)])
         self._ways = _ways_of(self._name)
@@ -144,6 +154,7 @@ class Goal:
             self._may_fail = self._name != "error" and _report(endings[-1]).get("verdict") == "failed"
             if self._name == "error" and endings[-1].failed:
                 self._wanted = endings[-1]
+                self.expected = self._wanted.expected()
             if self._reached(endings[-1]):
                 self.function = self.finding(_report(endings[-1]))["function"] if self.is_of_results else ""
                 return
@@ -159,13 +170,16 @@ class Goal:
         return self._reached(self._in_a_new_process(text))
 
     def answer_in_a_new_process(self, text: str) -> Answer:
-        """Of a program that `learn` need not have seen: with the goal `error`, that it fails."""
+        """Of a program that `learn` need not have seen; `expected` may be of another process."""
         ending = self._in_a_new_process(text)
         if self._name == "error":
-            return Answer(ending.failed, f"it ends with {ending.in_words()}" if ending.failed else "it does not fail")
+            if not ending.failed:
+                return Answer(False, "it does not fail")
+            same = not self.expected or self.expected == ending.expected()
+            return Answer(same, f"it ends with {ending.in_words()}")
         report = _report(ending)
-        if report and self._is_reached_by(report):
-            return Answer(True, str(self.finding(report).get("why", "")))
+        if report and (why := self._why(report)):
+            return Answer(True, why)
         if not report or report["verdict"] == "failed":
             return Answer(
                 None, f"`suture check` on the program ends with {ending.in_words()} and says nothing of the goal"
@@ -215,19 +229,40 @@ class Goal:
     def _reached(self, ending: Ending) -> bool:
         if self._name == "error":
             wanted = self._wanted
-            return wanted is not None and (ending.code, ending.last_line) == (wanted.code, wanted.last_line)
+            return wanted is not None and ending.expected() == wanted.expected()
         report = _report(ending)
         if not report or (report["verdict"] == "failed" and not self._may_fail):
             return False
-        return self._is_reached_by(report)
+        return bool(self._why(report))
 
-    def _is_reached_by(self, report: dict[str, Any]) -> bool:
+    def _why(self, report: dict[str, Any]) -> str:
+        """What reaches the goal, in words; "" when nothing does."""
         functions: list[dict[str, Any]] = report["functions"]
         if self._name in _COUNTS:
-            return any(row[_COUNTS[self._name]] >= self._least for row in functions)
+            found = [row for row in functions if row[self._name] >= self._least]
+            return f"{self._name} of {found[0]['function']}: {found[0][self._name]}" if found else ""
         if self._name == "slow":
-            return any(row["speedup"] is not None and row["speedup"] * self._least < 1 for row in functions)
-        return bool(self.finding(report))
+            found = [row for row in functions if row["speedup"] is not None and row["speedup"] * self._least < 1]
+            return f"{found[0]['function']} takes {1 / found[0]['speedup']:.3g} times NumPy's time" if found else ""
+        finding = self.finding(report)
+        if not finding or self.is_of_results:
+            return str(finding.get("why", ""))
+        where = (
+            f"{finding['function']}, line {finding['line']}" if finding["line"] else finding["function"] or "program"
+        )
+        return f"{where}: {finding['what']}"
+
+    def findings_in_a_new_process(self, text: str) -> list[str]:
+        """What `suture check` says of the place: for `analyze`."""
+        report = _report(self._in_a_new_process(text))
+        station = {"slow": "kernels"}.get(self._name, self._name)
+        lines = []
+        for row in report.get("findings", []):
+            if self._name != row["id"] and not (self._name in _NUMBERS and row["station"] == station):
+                continue
+            lines.append(f"{row['id']}: {row['function'] or 'program'}, line {row['line']}: {row['what']}")
+            lines += [f"  {row[key]}" for key in ("why", "advice") if row[key]]
+        return lines
 
     def _end_of(self, text: str) -> Ending:
         check = None if self._name == "error" else self._way.words()
@@ -246,16 +281,35 @@ class Goal:
         self._runs.close()
 
 
-def _number(words: str, value: str) -> float:
-    if not value:
-        return 2.0 if words == "slow" else 1.0
+def parse(words: str) -> tuple[str, float]:
+    """Name and number of a goal. NoGoal."""
+    name, equals, value = words.partition("=")
+    if name not in _NUMBERS:
+        if equals:
+            raise NoGoal(f"'{words}' is no goal: only {', '.join(_NUMBERS)} are followed by = and a number")
+        _check_name(name)
+        return name, 1.0
     try:
-        number = float(value)
+        number = float(value) if equals else _NUMBERS[name]
     except ValueError:
         number = 0.0
-    if number <= 0:
-        raise GoalError(f"'{words}' is no goal: a number above 0 is wanted after =")
-    return number
+    if not 0 < number < math.inf:
+        raise NoGoal(f"'{words}' is no goal: a number above 0 is wanted after =")
+    return name, number
+
+
+def _check_name(name: str) -> None:
+    from suture import _core, _toolbox
+
+    findings = [row["id"] for row in _toolbox.own_findings()]
+    findings += [row[0] for row in _core.break_table()]
+    findings += [row[0] for row in _core.perf_hint_table()]
+    known = ["error", *_NUMBERS, *findings]
+    if name in known:
+        return
+    near = _core.nearest_name(name, known)
+    hint = f"did you mean '{near}'?" if near else f"goals are error, {', '.join(_NUMBERS)} and the ids of findings"
+    raise NoGoal(f"'{name}' is no goal; {hint} (docs/reference/findings.md lists the ids)")
 
 
 def _report(ending: Ending) -> dict[str, Any]:

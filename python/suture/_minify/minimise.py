@@ -1,6 +1,6 @@
 """The search for the smallest case that fails in the same way.
 
-    reproduce      the signature, how often it fails, limits
+    reproduce      the signature, how often it fails, limits; the case runs once more when the first candidate does not fail
     lowering       the lowered graph instead, on request, when it fails in the same way (lowered.py)
     suspects       ops that the failure points at (suspects.py)
     ops            which ops are needed; what they read from others becomes inputs with the values NumPy gives
@@ -8,8 +8,8 @@
     sizes          1, 2, 3, ..., then half way between what fails and what does not
     dtypes, layouts, values
     ops again      when something else became simpler and the ops may, too
-    check          the result once more, in processes of their own; the search begins again with a process per candidate if it
-                   needs what earlier candidates left behind in a process that they shared
+    check          the result some times more, in a process of its own; the search begins again if it does not fail each time:
+                   with a process per candidate, and with repeated runs if the failure turns out to come and go
 
 Every stage asks the engine (src/toolbox/reduce) for candidates and the oracle for verdicts. A case that was judged before is not
 judged again: verdicts are kept by Case.key. The result never depends on the number of workers. Stopped at any time (Ctrl-C, a
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 MAX_INPUT_BYTES = 1 << 30
 _ROUNDS = 3  # of all stages
-_CHECKS = 3  # runs of a result, until it fails
+_CHECKS = 3  # runs of a result
 _SAMPLES = (4096, 256, 16)  # sizes that large inputs are cut to, tried in this order
 
 
@@ -137,6 +137,10 @@ class _Stop(Exception):
     """The search ends where it is."""
 
 
+class _NotSteady(Exception):
+    """The case as it was given does not fail each time."""
+
+
 def minimise(
     case: Case,
     *,
@@ -174,8 +178,7 @@ def minimise(
         try:
             if lowered:
                 search.lower()
-            search.run()
-            if not search.check():
+            if not search.is_steady():
                 search.begin_again()
                 search.run()
                 search.check()
@@ -202,6 +205,7 @@ class _Search:
         self._known: dict[str, Verdict] = {}
         self._free: frozenset[str] = frozenset()  # keys of cases that the checkpoint knows: they cost nothing
         self._counted: set[str] = set()  # keys of cases that are no further call
+        self._second: int | None = None  # ticket of the second run of the case as it was given; 0: it has ended
         self._checkpoint: Checkpoint | None = None
 
     def start(self, oracle: Oracle | TestOracle, checkpoint: Path | None, max_bytes: int) -> None:
@@ -240,6 +244,14 @@ class _Search:
             self._prepare(case)
             self.result.case = self._settled
             self._taken.append(self.result.case)
+
+    def is_steady(self) -> bool:
+        """The whole search of a failure that seems to come each time; False: it does not."""
+        try:
+            self.run()
+            return self.check()
+        except _NotSteady:
+            return False
 
     def run(self) -> None:
         case = self.result.case
@@ -323,16 +335,36 @@ class _Search:
                 else:
                     waiting[self._oracle.submit(case)] = candidate
             for ticket, judgement in self._oracle.wait() if waiting else ():
+                if ticket == self._second:
+                    self._hold_against(judgement)
+                    continue
                 candidate = waiting.pop(ticket)
                 self._learn(built[candidate], judgement)
                 reducer.report(candidate, judgement.verdict)
+                if judgement.verdict is not Verdict.SAME:
+                    self._run_again()
             seen = self._note(stage, reducer, seen, built)
-        while waiting and (done := self._oracle.wait()):  # answers that nobody needs now
+        while (waiting or self._second) and (done := self._oracle.wait()):  # answers that nobody needs now
             for ticket, judgement in done:
-                self._learn(built[waiting.pop(ticket)], judgement)
+                if ticket == self._second:
+                    self._hold_against(judgement)
+                else:
+                    self._learn(built[waiting.pop(ticket)], judgement)
         if reducer.out_of_budget:
             raise _Stop(f"the budget of {self._budget} oracle calls is used up")
         return reducer
+
+    def _run_again(self) -> None:
+        """A candidate passed, or failed in another way. Before more of them are judged: does the case as it was given fail each time?
+        Where the first question is the last, the check of the result tells."""
+        hangs = self.result.signature.kind == "hang"  # it would be waited for once more
+        if self._second is None and self._oracle.reuses and not hangs:
+            self._second = self._oracle.submit(self._oracle.case)
+
+    def _hold_against(self, second: Judgement) -> None:
+        self._second = 0
+        if second.verdict is not Verdict.SAME:
+            raise _NotSteady
 
     def _built(self, stage: Stage, choice: Sequence[int]) -> Case | None:
         try:
@@ -393,8 +425,13 @@ class _Search:
 
     def begin_again(self) -> None:
         """With the case as it was given, and a child per candidate."""
-        self._oracle.reuses = False
+        while self._oracle.wait():
+            pass  # nobody needs these answers
         what = "the smallest case in a process of its own; the search begins again with a process per candidate"
+        if self._oracle.reuses and self._oracle.comes_and_goes():
+            self.result.rate = self._oracle.rate
+            what = "the smallest case again; the failure comes and goes, and the search begins again with repeated runs"
+        self._oracle.reuses = False
         del self._taken[1:]
         self._settled = self.result.case = self._taken[0]
         self._values = RecordedValues(self._settled)
@@ -404,27 +441,34 @@ class _Search:
         self._counted.clear()
 
     def check(self) -> bool:
-        """The result once more: with the limits that were asked for, in a child that has run nothing else. What fails no more was
-        luck, and the smallest case before it that does fail is the result. False: candidates have shared children, and that may
-        be why it failed."""
+        """The result once more: at last with the limits that were asked for, in a child that has run nothing else. What fails no
+        more was luck, and the smallest case before it that does fail is the result. False: it does not fail each time, though the first
+        runs of the search did; candidates have shared children, and that may be why they failed."""
         self._oracle.limits = self._limits
-        taken = list(reversed(self._taken))
-        for lucky, case in enumerate(taken):
-            for _ in range(_CHECKS):
-                judgement = self._oracle.judge([case], alone=True)[0]
-                if judgement.verdict is not Verdict.SAME:
-                    continue
-                self.result.case, self.result.outcome = case, judgement.outcome
-                if lucky:
-                    self.result.complete = False
-                    self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
-                return True
-            if self._oracle.reuses:
+        for lucky, case in enumerate(reversed(self._taken)):
+            judgements = self._checked(case)
+            if self._oracle.reuses and any(judgement.verdict is not Verdict.SAME for judgement in judgements):
                 return False
+            if judgements[-1].verdict is not Verdict.SAME:
+                continue
+            self.result.case, self.result.outcome = case, judgements[-1].outcome
+            if lucky:
+                self.result.complete = False
+                self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
+            return True
         raise MinifyError(
             f"the failure was lost: no case of this search fails any more; it failed in {self.result.rate:.0%} of the runs at the "
             "beginning. More calls per run (calls=) make it fail more often"
         )
+
+    def _checked(self, case: Case) -> list[Judgement]:
+        """Of what should fail each time, all runs; of what comes and goes up to the first that fails."""
+        if self._oracle.reuses:
+            return self._oracle.again(case, _CHECKS)
+        judgements: list[Judgement] = []
+        while len(judgements) < _CHECKS and (not judgements or judgements[-1].verdict is not Verdict.SAME):
+            judgements += self._oracle.judge([case], alone=True)
+        return judgements
 
 
 def _has_less(case: Case, than: Case) -> bool:

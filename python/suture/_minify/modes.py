@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from suture._minify import launcher, lowered, repro_file
 from suture._minify.case import Case, CaseError, signature_of_inputs
-from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, certify, in_words
+from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, Certificate, certify, in_words
 from suture._minify.defaults import BUDGET, RUN_SECONDS
 from suture._minify.signature import INTERESTING, INVALID, Signature, Verdict
 
@@ -275,12 +275,29 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
         say(f"\nNearest variant that does not fail: {shown(passing)}\n{difference(result.case, result.passing)}")
     fails = True  # the command has accepted it
     if certified:
-        certificate = certify(path)
+        certificate, path = _certified(_smallest(repro, result), path, settings)
         fails = certificate.reproduced
         say(in_words(certificate))
     say(f"Wrote minimal repro out to {shown(path)}")
     ended = INTERRUPTED if result.stopped == "interrupted" else DONE if fails else NOTHING
     return Minified(ended, "minimised" if fails else "not certified", result, path, passing)
+
+
+def _certified(written: ReproFile, path: Path, settings: Settings) -> tuple[Certificate, Path]:
+    """A failure that came in every run of the search and not in this one may come and go: then the file is written again, waits
+    for it, and is run again."""
+    from suture._minify.oracle import Limits, Oracle
+
+    certificate = certify(path)
+    if certificate.exit_code != NOT_REPRODUCED or RATE in written.origin:
+        return certificate, path
+    with Oracle(written.case, expected_of(written), Limits(seconds=settings.run_limit)) as oracle:
+        if not oracle.comes_and_goes():
+            return certificate, path
+    repro_file.remove(path)
+    waiting = replace(written, origin=written.origin | {RATE: oracle.rate})
+    path = repro_file.write(waiting, path.parent, path.stem)
+    return certify(path), path
 
 
 def _smallest(repro: ReproFile, result: Result) -> ReproFile:

@@ -40,7 +40,8 @@ _MOST_CACHED = 512 << 20  # bytes of arrays that a server keeps
 _MISSED = 1e-4  # chance to miss a failure that comes and goes
 _LEAST_REPEATS = 8  # of such a failure: its rate is known from a few runs only
 _MOST_REPEATS = 25
-_FIRST_RUNS, _FLAKY_RUNS = 3, 10
+_FLAKY_RUNS = 10
+_RARE_RUNS, _RARE_SECONDS = 30, 20.0  # for a failure that was seen before and does not come; whichever ends first
 
 
 class MinifyError(RuntimeError):
@@ -71,6 +72,10 @@ class Limits:
     def header(self) -> dict[str, Any]:
         cpu = self.cpu_seconds if self.cpu_seconds is not None else max(10 * self.seconds, 1)
         return {"seconds": self.seconds, "cpu_seconds": cpu, "memory": self.memory}
+
+
+def _nothing() -> None:
+    return
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,7 @@ class _Server:
             raise MinifyError(f"candidates cannot be run: {hello['error']}")
         self._directory = hello["directory"]
 
-    def request(self, cases: Sequence[Case], limits: Limits, alone: bool) -> None:
+    def request(self, cases: Sequence[Case], limits: Limits, alone: bool, times: int = 1) -> None:
         if not self._directory:
             self._greet()
         arrays: list[Input] = []
@@ -168,6 +173,7 @@ class _Server:
             "cases": rows,
             "limits": limits.header(),
             "alone": alone,
+            "times": times,
             "forget": forget,
             "arrays": [(item.digest, item.dtype, item.shape) for item in arrays],
         }
@@ -292,36 +298,65 @@ class Oracle:
 
     # --- the first failure ---
 
-    def reproduce(self, meanwhile: Callable[[], None] = lambda: None) -> Signature:
+    def reproduce(self, meanwhile: Callable[[], None] = _nothing) -> Signature:
         """Runs the case and fixes the signature, unless there is one. NotReproduced when the case does not fail so. `meanwhile` is
         called while the first run goes on."""
-        wanted, outcomes = self.signature, self._runs_of_case(_FIRST_RUNS, alone=False, meanwhile=meanwhile)
-        same = [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
+        wanted = self.signature
+        outcomes = self._run([self.case], meanwhile, alone=False)
+        same = _same(outcomes, wanted)
         if outcomes[0].kind == "hang":
             # Each further candidate that hangs costs the limit: this is enough to tell a hang from a slow machine.
             self.limits = replace(self.limits, seconds=min(self.limits.seconds, 5.0))
         flaky = len(same) < len(outcomes) or any(outcome.kind == "nondeterministic" for outcome in same)
         self.reuses = not flaky
         if flaky:
-            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes), alone=True)
-            same = [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
+            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
+            began = time.monotonic()
+            while wanted and not _same(outcomes, wanted) and len(outcomes) < _RARE_RUNS:
+                if time.monotonic() > began + _RARE_SECONDS:
+                    break
+                outcomes += self._runs_of_case(1)
+            same = _same(outcomes, wanted)
         if not same:
             raise NotReproduced(_why_not(wanted, outcomes), outcomes)
         self.signature = wanted or _most_frequent(same)
+        self._learn_rate(outcomes, flaky)
+        return self.signature
+
+    def comes_and_goes(self) -> bool:
+        """The case has passed, though it failed in each of its first runs: how often does it fail? False: in every run."""
+        outcomes = self._runs_of_case(_FLAKY_RUNS)
+        failing = [outcome for outcome in outcomes if self.signature and self.signature.judge(outcome) is Verdict.SAME]
+        if not failing or len(failing) == len(outcomes):
+            return False
+        self._learn_rate(outcomes, flaky=True)
+        return True
+
+    def _learn_rate(self, outcomes: Sequence[Outcome], flaky: bool) -> None:
+        assert self.signature is not None
         failures = [outcome for outcome in outcomes if self.signature.judge(outcome) is Verdict.SAME]
         self.failure, self.rate = failures[0], len(failures) / len(outcomes)
         if flaky:
+            self.reuses = False
             self.repeats = runs_until_seen(self.rate)
-        return self.signature
 
-    def _runs_of_case(self, count: int, alone: bool, meanwhile: Callable[[], None] = lambda: None) -> list[Outcome]:
-        """Not alone: they share a child, if it lives that long."""
+    def _runs_of_case(self, count: int) -> list[Outcome]:
+        """Each in a child of its own."""
+        return self._runs_of(self.case, count, 1)
+
+    def _runs_of(self, case: Case, count: int, together: int) -> list[Outcome]:
+        """`together`: so many in one child, if it lives that long."""
         outcomes: list[Outcome] = []
-        for number in range(count):
-            outcomes += self._run([self.case], meanwhile if number == 0 else lambda: None, alone)
+        while len(outcomes) < count:
+            outcomes += self._run([case], times=min(count - len(outcomes), together))
             if outcomes[-1].kind == "hang":
                 break  # once is long enough
         return outcomes
+
+    def again(self, case: Case, count: int) -> list[Judgement]:
+        """Runs in a child that has run nothing else; in more when one of them ends it. A hang is the last."""
+        assert self.signature is not None
+        return [Judgement(self.signature.judge(outcome), outcome) for outcome in self._runs_of(case, count, count)]
 
     # --- candidates ---
 
@@ -406,15 +441,20 @@ class Oracle:
         self._done.append((job.ticket, Judgement(verdict, outcome, len(job.outcomes))))
 
     def _run(
-        self, cases: Sequence[Case], meanwhile: Callable[[], None] = lambda: None, alone: bool = True
+        self,
+        cases: Sequence[Case],
+        meanwhile: Callable[[], None] = _nothing,
+        alone: bool = True,
+        times: int = 1,
     ) -> list[Outcome]:
-        """One outcome per case; cases share a child as long as they pass. `meanwhile` is called whenever a server works."""
+        """One outcome per case; cases share a child as long as they pass. `meanwhile` is called whenever a server works. times: of
+        one case; up to so many outcomes then."""
         outcomes: list[Outcome] = []
         while len(outcomes) < len(cases):
             server = self._server()
             left = cases[len(outcomes) :]
             try:
-                server.request(left, self.limits, alone)
+                server.request(left, self.limits, alone, times)
                 meanwhile()
                 more, new_child = server.answer()
                 self.children += new_child
@@ -426,7 +466,7 @@ class Oracle:
                 raise
             else:
                 self._idle.append(server)
-            if len(more) > 1 and more[-1].kind != PASSED:
+            if times == 1 and len(more) > 1 and more[-1].kind != PASSED:
                 more.pop()  # judged again, in a child that nothing ran in before
             self.runs += len(more)
             outcomes += more
@@ -451,6 +491,10 @@ def needs_fork(backend: str) -> bool:
 
     known = _backends._registered.get(backend)
     return known is not None and not _backends.is_installed(backend, known)
+
+
+def _same(outcomes: Sequence[Outcome], wanted: Signature | None) -> list[Outcome]:
+    return [outcome for outcome in outcomes if is_wanted(outcome, wanted)]
 
 
 def _most_frequent(outcomes: Sequence[Outcome]) -> Signature:

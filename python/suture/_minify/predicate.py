@@ -18,7 +18,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from suture._minify import repro_file
 from suture._minify.case import Case
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 _PLACE = "{}"
 
 
-def refused() -> NotReproduced:
-    """What is raised when the test does not accept what is to be reduced."""
-    return NotReproduced("the test refuses the file as it is: there is nothing to reduce", [Outcome(PASSED)])
+def refused(test: Any) -> NotReproduced:
+    """What is raised when the test does not accept what is to be reduced. `test.why`, if there is one: how it ended."""
+    why = getattr(test, "why", "")
+    told = f"the test refuses the file as it is{' (' + why + ')' if why else ''}: there is nothing to reduce"
+    return NotReproduced(told, [Outcome(PASSED)])
 
 
 class Command:
@@ -45,9 +47,21 @@ class Command:
         self._running: set[int] = set()
         self._lock = threading.Lock()
         self._stopped = False
+        self.why = ""  # how the first run ended that did not accept: "exit code 127: ./x: not found"
 
     def accepts(self, path: Path) -> bool:
         """Whether it ends with exit code 0, run in the directory of `path`. OSError when there is no shell."""
+        with tempfile.TemporaryFile() as errors:
+            code = self._exit_code(path, errors)
+            if code != 0 and not self.why:
+                errors.seek(0)
+                said = errors.read().decode(errors="backslashreplace").strip().splitlines()
+                ended = f"it took longer than {self._seconds:g} s" if code is None else f"exit code {code}"
+                self.why = f"{ended}: {said[-1]}" if said else ended
+        return code == 0
+
+    def _exit_code(self, path: Path, errors: IO[bytes]) -> int | None:
+        """None: it took too long."""
         command = self._command.replace(_PLACE, _quoted(path))
         process = subprocess.Popen(
             command,
@@ -55,7 +69,7 @@ class Command:
             cwd=path.parent,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=errors,
             start_new_session=True,
         )
         with self._lock:
@@ -64,9 +78,9 @@ class Command:
         if stopped:
             _end_group(process.pid)
         try:
-            return process.wait(self._seconds) == 0
+            return process.wait(self._seconds)
         except subprocess.TimeoutExpired:
-            return False
+            return None
         finally:
             _end_group(process.pid)
             process.wait()
@@ -109,6 +123,10 @@ class TextTest:
     def __init__(self, command: Command, name: str) -> None:
         self._command, self._name = command, name
 
+    @property
+    def why(self) -> str:
+        return self._command.why
+
     def __call__(self, text: str) -> bool:
         with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
             path = Path(directory) / self._name
@@ -121,6 +139,10 @@ class CaseTest:
 
     def __init__(self, command: Command, repro: ReproFile, name: str) -> None:
         self._command, self._repro, self._stem = command, repro, Path(name).stem
+
+    @property
+    def why(self) -> str:
+        return self._command.why
 
     def __call__(self, case: Case) -> bool:
         with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
@@ -162,8 +184,12 @@ class TestOracle:
         """NotReproduced when the case itself is not interesting."""
         meanwhile()
         if self.judge([self.case])[0].verdict is not Verdict.SAME:
-            raise refused()
+            raise refused(self._test)
         return self.signature
+
+    def comes_and_goes(self) -> bool:
+        """The test decides, and its answers are taken as they are."""
+        return False
 
     def submit(self, case: Case) -> int:
         self._tickets += 1
@@ -186,6 +212,10 @@ class TestOracle:
 
     def judge(self, cases: Sequence[Case], alone: bool = True) -> list[Judgement]:
         return [self._judgement(self._test(case)) for case in cases]
+
+    def again(self, case: Case, count: int) -> list[Judgement]:
+        """Once: see comes_and_goes."""
+        return self.judge([case])
 
     def outcomes(self, cases: Sequence[Case]) -> list[Outcome]:
         return [judgement.outcome for judgement in self.judge(cases)]

@@ -43,26 +43,27 @@ class Done:
         }
 
 
-def minify(
-    file: Path,
-    settings: Settings,
-    say: Say,
-    *,
-    command: str | None = None,
-    goal: str | None = None,
-    arguments: Sequence[str] = (),
-) -> Done:
-    """Either `command` or `goal` says what to keep. NotReproduced, GoalError: the program itself is refused; SyntaxError: it is no
-    Python; OSError: it cannot be read, or the result cannot be written."""
+@dataclass(frozen=True)
+class Kept:
+    """What a candidate must do: end the `command` with 0, or reach the `goal` with these `arguments` of the program."""
+
+    command: str | None = None
+    goal: str = ""
+    arguments: Sequence[str] = ()
+
+
+def minify(file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
+    """NotReproduced, GoalError: the program itself is refused; NoGoal; SyntaxError: it is no Python; OSError: it cannot be read, or
+    the result cannot be written."""
     with tokenize.open(file) as opened:
         text = opened.read()
-    return reduce(text, file, settings, say, command=command, goal=goal, arguments=arguments)
+    return reduce(text, file, settings, say, kept)
 
 
-def minify_held(held: ProgramFile, path: Path, settings: Settings, say: Say, *, command: str | None = None) -> Done:
+def minify_held(held: ProgramFile, path: Path, settings: Settings, say: Say, command: str | None = None) -> Done:
     """The program of a file that says what to keep; a command may say something else."""
-    goal = None if command else held.goal
-    return reduce(held.text, place_of(held, path), settings, say, command=command, goal=goal, arguments=held.arguments)
+    kept = Kept(command) if command else Kept(None, held.goal, held.arguments)
+    return reduce(held.text, place_of(held, path), settings, say, kept)
 
 
 def place_of(held: ProgramFile, path: Path) -> Path:
@@ -70,38 +71,33 @@ def place_of(held: ProgramFile, path: Path) -> Path:
     return (Path(held.directory) if held.directory else path.absolute().parent) / path.name
 
 
-def reduce(
-    text: str,
-    file: Path,
-    settings: Settings,
-    say: Say,
-    *,
-    command: str | None = None,
-    goal: str | None = None,
-    arguments: Sequence[str] = (),
-) -> Done:
+def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
     """As `minify`, of a text that stands for the file."""
-    given = list(arguments)
-    if command is not None:
-        judge = predicate.Command(command, settings.run_limit)
-        checkpoint = _checkpoint(settings, text, ["predicate", command])
+    if kept.command is not None:
+        judge = predicate.Command(kept.command, settings.run_limit)
+        checkpoint = _checkpoint(settings, text, ["predicate", kept.command])
         test = predicate.TextTest(judge, file.name)
         result = _reduced(text, test, judge.stop, settings, settings.workers, say, checkpoint)
         _remove_checkpoint(result, settings)
-        path = _write(result.text, settings)
-        return _told(Done(result, path), settings, say)
-    assert goal is not None
-    with goals.Goal(goal, file, given, settings.run_limit) as wanted:
-        checkpoint = _checkpoint(settings, text, ["goal", goal, *given])
-        result, certified = _reduced_to_goal(text, wanted, settings, say, checkpoint)
+        return _told(Done(result, _write(result.text, settings)), settings, say)
+    with goals.Goal(kept.goal, file, kept.arguments, settings.run_limit) as goal:
+        checkpoint = _checkpoint(settings, text, ["goal", kept.goal, *kept.arguments])
+        result = _reduced_to_goal(text, goal, settings, say, checkpoint)
         _remove_checkpoint(result, settings)
-        if not wanted.is_of_results:
-            return _told(Done(result, _write(result.text, settings), certified), settings, say)
-        fault = wanted.locate(result.text)
-        title = f"{wanted.function}: {wanted.answer_in_a_new_process(result.text).why}"
-    found = ProgramFile(result.text, goal, wanted.function, given, title, str(fault), str(file.absolute().parent))
+        fault = goal.locate(result.text) if goal.is_of_results else None
+        title = f"{goal.function or kept.goal}: {goal.answer_in_a_new_process(result.text).why}"
+    found = ProgramFile(
+        result.text,
+        kept.goal,
+        goal.function,
+        list(kept.arguments),
+        title,
+        "" if fault is None else str(fault),
+        str(file.absolute().parent),
+        expected=goal.expected,
+    )
     path = program_file.write(found, settings.directory, repro_file.REPRO)
-    say(f"\n{title}\n{fault}")
+    say(f"\n{title}" if fault is None else f"\n{title}\n{fault}")
     return _told(Done(result, path, certify.certify(path).reproduced, fault), settings, say)
 
 
@@ -151,15 +147,13 @@ def _remove_checkpoint(result: SourceResult, settings: Settings) -> None:
 
 def _reduced_to_goal(
     text: str, goal: goals.Goal, settings: Settings, say: Say, checkpoint: Checkpoint | None
-) -> tuple[SourceResult, bool]:
-    """With whether the result reaches the goal in a new process."""
+) -> SourceResult:
     workers = 1 if goal.one_at_a_time else settings.workers
     goal.learn(text)
     while True:
         result = _reduced(text, goal, goal.close, settings, workers, say, checkpoint)
-        certified = goal.holds_in_a_new_process(result.text)
-        if certified or not result.complete or not goal.with_the_compiler():
-            return result, certified
+        if not result.complete or goal.holds_in_a_new_process(result.text) or not goal.with_the_compiler():
+            return result
         checkpoint = None  # its verdicts are those of another run
         say("with the compiler it is another program that reaches the goal: once more, with kernels")
 

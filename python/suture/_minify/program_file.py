@@ -38,6 +38,7 @@ class ProgramFile:
     title      what happened, in a line; the first of the file
     fault      what is at fault, in lines; "" before it is known. Behind the title
     directory  of the program that this was made from: its modules are found there
+    expected   how it ends, with the goal `error` (goals.Ending.expected); empty: any failure
     """
 
     text: str
@@ -48,9 +49,10 @@ class ProgramFile:
     fault: str = ""
     directory: str = ""
     format: int = FORMAT
+    expected: dict[str, Any] = field(default_factory=dict)
 
 
-_TYPES = {"goal": str, "function": str, "arguments": list, "directory": str, "format": int}
+_TYPES = {"goal": str, "function": str, "arguments": list, "directory": str, "expected": dict, "format": int}
 LAUNCHER = repro_file.LAUNCHER
 
 
@@ -131,7 +133,7 @@ def text_of(program: ProgramFile, name: str, default: str) -> str:
     words = "".join(f"    {key}={value!r},\n" for key, value in (given | {"default": default}).items())
     fault = f"{program.fault}\n\n" if program.fault else ""
     title = " ".join(program.title.split())
-    says = f"{title}\n\n{fault}{_COMMAND}{name} [run | query | minify | analyze | bisect | explain]\n"
+    says = f"{title}\n\n{fault}{_COMMAND}{name} [run | query | minify | analyze | bisect | explain | program]\n"
     call = f"from suture.repro import program\n\nprogram(\n    __file__,\n{words})\n"
     body = _without_futures(program.text, tree).lstrip("\n")
     return f"{_docstring(says)}\n{_futures(tree)}{call}\n{_LINE}{body}"

@@ -21,10 +21,9 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
     if mode == "minify":
         return minify(path, settings, say)
     with goals.Goal(found.goal, program.place_of(found, path), found.arguments, settings.run_limit) as goal:
-        goal.function = found.function
+        goal.function, goal.expected = found.function, found.expected
         if mode == "analyze":
-            say(str(goal.locate(found.text)))
-            return modes.DONE
+            return _analyze(goal, found.text, say)
         if mode == "run":
             say(explained(found))
         answer = goal.answer_in_a_new_process(found.text)
@@ -36,6 +35,15 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
     what = f"{found.goal} of {goal.function}" if goal.function else found.goal
     say(f"REPRODUCED: {what}: {answer.why}" if answer.why else f"REPRODUCED: {what}")
     return modes.REPRODUCED
+
+
+def _analyze(goal: goals.Goal, text: str, say: Say) -> int:
+    if goal.is_of_results:
+        say(str(goal.locate(text)))
+        return modes.DONE
+    for line in goal.findings_in_a_new_process(text) or [goal.answer_in_a_new_process(text).why]:
+        say(modes.printable(line))
+    return modes.DONE
 
 
 def explained(found: ProgramFile) -> str:

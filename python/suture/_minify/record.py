@@ -103,7 +103,7 @@ def repro_of(record: Record) -> ReproFile:
     symbols = facts["call"]["symbols"]
     inputs += [Input("int", "int64", symbols[name]) for name in names[len(inputs) :]]
     place = facts.get("backend_function")
-    code = backend_code.code_at(case["backend"], place) if place else ""
+    code = backend_code.code_at(case["backend"], place, record.command) if place else ""
     return ReproFile(
         bare.with_(inputs=tuple(inputs), backend=backend_code.name_for(bare.backend, code)),
         names,

@@ -20,6 +20,7 @@ import faulthandler
 import gc
 import json
 import math
+import mmap
 import os
 import re
 import resource
@@ -27,6 +28,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import sys
 import tempfile
 import time
@@ -43,6 +45,9 @@ from suture._minify.signature import INVALID, Outcome, kind_of_signal
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _GOES_ON = ("pass", "compile_error", "run_error")  # endings after which a child may run other cases
 _MOST_RUNS = 64  # of one child
+_SPARES = 2  # for a child that candidates share, and one for the last check
+_IDLE = 0.002  # seconds without a request after which there is time for something else
+_COMPILER = "libsuture_toolchain"
 _LAST_WORDS = 0.5  # seconds in which a child that hangs may write where it is
 _FRAME = re.compile(r'^  File "(.*)", line (\d+)', re.MULTILINE)
 
@@ -56,15 +61,17 @@ class Server:
         self._connection = connection
         self._arrays: dict[str, np.ndarray] = {}
         self._directory = tempfile.mkdtemp(prefix="suture-minify-")
-        self._children = 0
-        self._spare: _Child | None = None  # the next one, forked ahead of time
+        self._children = 0  # that there were
+        self._living: list[_Child] = []
+        self._spares: list[_Child] = []  # the next ones, forked ahead of time
         self._shared: _Child | None = None  # has run cases that ended in order
-        self._warm = False
+        self._compiles = self._asked = False  # the compiler is loaded here; a child was looked at for it
 
     def serve(self) -> None:
         """Until the oracle closes the connection."""
         try:
             wire.send(self._connection, {"directory": self._directory})
+            self._fork_spares()
             while True:
                 request, blocks = wire.receive(self._connection)
                 for digest in request["forget"]:
@@ -74,47 +81,72 @@ class Server:
         except wire.Closed:
             pass
         finally:
-            for child in (self._shared, self._spare):
-                if child is not None:
-                    child.end(stay=(self._spare,))
+            for child in list(self._living):
+                self._end(child)
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def _serve(self, request: dict[str, Any]) -> None:
+        """What the answer does not need waits until it is sent, if it can."""
         old, self._shared = self._shared, None
         child = old if old is not None and old.takes(request) else self._child_for(request)
         try:
             child.begin(request, self._arrays)
-            # While this one works:
-            if old is not None and old is not child:
-                old.end(stay=(child, self._spare))
-            if self._spare is None:
-                self._spare = self._new_child(child)
+            if not self._spares:  # the next request may take a new child, too: it is forked while this one works
+                self._spares.append(self._new_child())
             outcomes = child.outcomes(request, self._connection)
             rows = [outcome.to_dict() for outcome in outcomes]
             wire.send(self._connection, {"outcomes": rows, "new_child": child.runs == 1})
             if not request["alone"] and all(outcome.kind in _GOES_ON for outcome in outcomes):
                 self._shared = child
+            self._warm_up_like(child)
         finally:
-            if child is not self._shared:
-                child.end(stay=(self._spare,))
+            for ended in (old, child):
+                if ended is not None and ended is not self._shared:
+                    self._end(ended)
+        self._fork_spares()
+
+    def _fork_spares(self) -> None:
+        """As long as there is nothing else to do."""
+        while len(self._spares) < _SPARES:
+            if select.select([self._connection], [], [], _IDLE)[0]:
+                return
+            self._spares.append(self._new_child())
 
     def _child_for(self, request: dict[str, Any]) -> _Child:
-        spare, self._spare = self._spare, None
-        # A loaded compiler makes forks slower, so it is loaded for those who use it.
-        if not self._warm and not {case["backend"] for case in request["cases"]} <= {"eager", "lowered_eager"}:
-            self._warm = True
-            warm_up(request["cases"][0]["backend"])
-            if spare is not None:
-                spare.end()
-                spare = None
-        return spare or self._new_child()
+        if not self._compiles and any(_compiles(case["backend"]) for case in request["cases"]):
+            self._load_compiler()
+        return self._spares.pop(0) if self._spares else self._new_child()
 
-    def _new_child(self, working: _Child | None = None) -> _Child:
+    def _warm_up_like(self, child: _Child) -> None:
+        """A backend that nobody knows may use the compiler; it is loaded once then, and not in each child."""
+        if self._compiles or self._asked:
+            return
+        found = child.has_compiler()
+        self._asked = found is not None
+        if found:
+            self._load_compiler()
+
+    def _load_compiler(self) -> None:
+        """A loaded compiler makes forks slower, so only those have it who use it."""
+        self._compiles = True
+        warm_up("native")
+        while self._spares:
+            self._end(self._spares.pop())
+
+    def _new_child(self) -> _Child:
         self._children += 1
         directory = os.path.join(self._directory, str(self._children))
         os.mkdir(directory)
-        foreign = [self._connection] if working is None else [self._connection, working.pipe]
-        return _Child(directory, self._arrays, foreign)
+        others = [child.pipe for child in self._living]
+        child = _Child(directory, self._arrays, [self._connection, *others])
+        self._living.append(child)
+        return child
+
+    def _end(self, child: _Child) -> None:
+        """Once, with all that it started."""
+        if child in self._living:
+            self._living.remove(child)
+            child.end(stay=self._living)
 
 
 def _keep(arrays: dict[str, np.ndarray], request: dict[str, Any], blocks: list[bytearray]) -> None:
@@ -134,12 +166,13 @@ class _Child:
         self.runs = 0
         self.pipe, theirs = socket.socketpair()
         self._trace = os.memfd_create("traceback")
+        self._stage = _Stage()
         self._pid = os.fork()
         if self._pid == 0:
-            for connection in (self.pipe, *foreign):
+            for connection in {self.pipe, *foreign}:
                 connection.close()
             faulthandler.enable(self._trace, all_threads=False)
-            _serve_requests(theirs, arrays, directory)
+            _serve_requests(theirs, arrays, directory, self._stage)
         theirs.close()
 
     def takes(self, request: dict[str, Any]) -> bool:
@@ -159,33 +192,71 @@ class _Child:
             pass  # the watch sees how it died
 
     def outcomes(self, request: dict[str, Any], connection: socket.socket) -> list[Outcome]:
-        """Up to the first that is no pass: a child that has seen a failure judges nothing else."""
-        watch = _Watch(self.pipe, self._pid, request["limits"], connection, self._trace)
-        return watch.outcomes(len(request["cases"]))
+        """One per case up to the first that is no pass: a child that has seen a failure judges nothing else. A case that is to be
+        run several times is, unless one of them ends the child."""
+        watch = _Watch(self.pipe, self._pid, request["limits"], connection, self._trace, self._stage)
+        return watch.outcomes(len(request["cases"]) * request["times"], _ends(request))
 
-    def end(self, stay: Sequence[_Child | None] = ()) -> None:
+    def has_compiler(self) -> bool | None:
+        """Whether it has loaded one; None when it is dead."""
+        try:
+            with open(f"/proc/{self._pid}/maps") as maps:
+                text = maps.read()
+        except OSError:
+            return None
+        return _COMPILER in text if text else None
+
+    def end(self, stay: Sequence[_Child]) -> None:
+        """Those who stay are children of this process, too."""
         self.pipe.close()
         os.close(self._trace)
-        _end(self._pid, [child._pid for child in stay if child is not None and child is not self])
+        _end(self._pid, [child._pid for child in stay])
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
-def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], directory: str) -> NoReturn:
+class _Stage:
+    """What a child is doing and since when, in memory that it shares with the server: telling costs no message."""
+
+    _NAMES = ("build", "reference", "compile", "run", "compare")
+    _FORM = struct.Struct("<dB")
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, self._FORM.size)
+
+    def begin(self, name: str) -> None:
+        self._FORM.pack_into(self._memory, 0, time.monotonic(), self._NAMES.index(name))
+
+    def read(self) -> tuple[str, float]:
+        since, index = self._FORM.unpack_from(self._memory)
+        return self._NAMES[index], since
+
+
+def _ends(request: dict[str, Any]) -> tuple[str, ...]:
+    """Endings after which the child goes on with the request."""
+    return _GOES_ON if request["times"] > 1 else ("pass",)
+
+
+def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], directory: str, stage: _Stage) -> NoReturn:
     def tell(row: dict[str, Any]) -> None:
         pipe.sendall(json.dumps(row).encode() + b"\n")
 
     try:
         os.setpgid(0, 0)
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        held = _settle_in(directory)
+        if not select.select([pipe], [], [], 0)[0]:
+            _run_tiny(_FAILING)  # the first run after a fork is slow: memory is copied where it is touched
         request, blocks = wire.receive(pipe)
-        _confine(request["limits"], directory)
+        if request["limits"]["memory"]:
+            memory = held + request["limits"]["memory"]
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         while True:
             _keep(arrays, request, blocks)
             _limit_processor_time(request["limits"])
-            for row in request["cases"]:
-                outcome = _run_case(Case.from_dict(row, arrays.__getitem__), tell)
+            for row in [row for row in request["cases"] for _ in range(request["times"])]:
+                outcome = _run_case(Case.from_dict(row, arrays.__getitem__), stage)
                 tell(outcome.to_dict())
-                if outcome.kind != "pass":
+                if outcome.kind not in _ends(request):
                     break
             request, blocks = wire.receive(pipe)
     except wire.Closed:
@@ -196,23 +267,22 @@ def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], director
         os._exit(0)
 
 
-def _run_case(case: Case, tell: Any) -> Outcome:
+def _run_case(case: Case, stage: _Stage) -> Outcome:
     try:
-        return run_case.run(case, lambda stage: tell({"stage": stage}))
+        return run_case.run(case, stage.begin)
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the backend
         return Outcome("run_error", "run", type(error).__name__, str(error))
 
 
-def _confine(limits: dict[str, Any], directory: str) -> None:
+def _settle_in(directory: str) -> int:
+    """Bytes of address space that the process has."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if limits["memory"]:
-        memory = address_space() + limits["memory"]
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
     os.environ["TMPDIR"] = tempfile.tempdir = directory
     os.chdir(directory)
+    return address_space()
 
 
 def _limit_processor_time(limits: dict[str, Any]) -> None:
@@ -227,13 +297,19 @@ class _Watch:
     """Reads what a child says until it is done, dies or takes too long."""
 
     def __init__(
-        self, pipe: socket.socket, child: int, limits: dict[str, Any], connection: socket.socket, trace: int
+        self,
+        pipe: socket.socket,
+        child: int,
+        limits: dict[str, Any],
+        connection: socket.socket,
+        trace: int,
+        stage: _Stage,
     ) -> None:
         self._pipe, self._child, self._limits, self._connection = pipe, child, limits, connection
-        self._trace = trace
-        self._stage, self._since = "build", time.monotonic()
+        self._trace, self._stage = trace, stage
+        self._began = time.monotonic()
 
-    def outcomes(self, wanted: int) -> list[Outcome]:
+    def outcomes(self, wanted: int, goes_on: Sequence[str]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         rest = b""
         death = os.pidfd_open(self._child)
@@ -241,30 +317,32 @@ class _Watch:
             while len(outcomes) < wanted:
                 data = self._read(death)
                 if data is None:
-                    seconds = time.monotonic() - self._since
+                    stage, since = self._now()
+                    seconds = time.monotonic() - since
                     os.kill(self._child, signal.SIGABRT)  # so that it writes where it is
                     select.select([death], [], [], _LAST_WORDS)
-                    return [*outcomes, Outcome("hang", self._stage, places=self._places(), seconds=seconds)]
+                    return [*outcomes, Outcome("hang", stage, places=self._places(), seconds=seconds)]
                 if not data:
                     return [*outcomes, self._death()]
                 *lines, rest = (rest + data).split(b"\n")
+                self._began = time.monotonic()
                 for line in lines:
-                    row = json.loads(line)
-                    self._since = time.monotonic()
-                    if "kind" not in row:
-                        self._stage = row["stage"]
-                        continue
-                    outcomes.append(Outcome.from_dict(row))
-                    if row["kind"] != "pass":
+                    outcomes.append(Outcome.from_dict(json.loads(line)))
+                    if outcomes[-1].kind not in goes_on:
                         return outcomes
         finally:
             os.close(death)
         return outcomes
 
+    def _now(self) -> tuple[str, float]:
+        """The stage, and since when: an older one is of what ran before."""
+        stage, since = self._stage.read()
+        return (stage, since) if since >= self._began else ("build", self._began)
+
     def _read(self, death: int) -> bytes | None:
         """None: the time is over; b"": the child is gone. What it started may hold its end of the pipe open for ever."""
         while True:
-            left = self._since + self._limits["seconds"] - time.monotonic()
+            left = self._now()[1] + self._limits["seconds"] - time.monotonic()
             if left <= 0:
                 return None
             ready, _, _ = select.select([self._pipe.fileno(), death, self._connection.fileno()], [], [], left)
@@ -282,8 +360,8 @@ class _Watch:
         ended = os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
         assert ended is not None
         if ended.si_code == os.CLD_EXITED:
-            return Outcome("exit", self._stage, message=f"exit code {ended.si_status}")
-        return Outcome(kind_of_signal(ended.si_status), self._stage, signal=ended.si_status, places=self._places())
+            return Outcome("exit", self._now()[0], message=f"exit code {ended.si_status}")
+        return Outcome(kind_of_signal(ended.si_status), self._now()[0], signal=ended.si_status, places=self._places())
 
     def _places(self) -> tuple[str, ...]:
         """Of the frames that faulthandler wrote, innermost last."""
@@ -322,15 +400,24 @@ _TINY = """graph "warm_up" captured
   inputs x
   return exp
 """
+_FAILING = "faulty:op=exp,kind=compile_error"  # a backend that fails with it
 
 
 def warm_up(backend: str) -> None:
     """Loads what a run needs, once for all children. A compiler that is not there shows in the children."""
-    if backend.startswith("faulty:"):
-        from suture import _faulty  # noqa: F401
-    run_case.run(Case(_TINY, inputs_of([np.ones(2)]), backend=backend if backend == "eager" else "native"))
+    for each in (backend, _FAILING):
+        _run_tiny(each)
     gc.collect()
     gc.freeze()
+
+
+def _run_tiny(backend: str) -> None:
+    run_case.run(Case(_TINY, inputs_of([np.ones(2)]), backend=backend))
+
+
+def _compiles(backend: str) -> bool:
+    """Whether a backend is known to compile kernels."""
+    return backend == "native" or (backend.startswith("faulty:") and "base=native" in backend)
 
 
 # Where compiles leave something behind; candidates must not.

@@ -85,7 +85,7 @@ class Outcome:
         return self.kind in KINDS
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return dict(vars(self))
 
     @staticmethod
     def from_dict(row: Mapping[str, Any]) -> Outcome:

@@ -129,7 +129,7 @@ class _Search:
 
     def run(self) -> None:
         if not self._asked(self.result.text):
-            raise refused()
+            raise refused(self._test)
         plain = ast.unparse(ast.parse(self.result.text)) + "\n"
         if self._asked(plain):
             self.result.text = plain

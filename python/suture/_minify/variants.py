@@ -9,6 +9,7 @@ A Variant is a set of settings. A subject runs variants, each in a process of it
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import os
 import re
@@ -89,8 +90,10 @@ class Subject(Protocol):
     """What can be bisected. `signature` is fixed by the first failing run of the settings as they are."""
 
     signature: Signature | None
-    backend: str
     seconds: float  # longest run of one variant
+
+    @property
+    def backend(self) -> str: ...
 
     def run(self, variant: Variant) -> Outcome: ...
     def texts(self, variant: Variant) -> Texts: ...
@@ -186,18 +189,30 @@ def outcome_of(ending: child.Ending) -> Outcome:
 
 
 class ProgramSubject:
-    """`python FILE ARGUMENTS`; every graph it compiles is compiled with the settings of the variant."""
+    """`python FILE ARGUMENTS`; every graph it compiles is compiled with the settings of the variant.
 
-    backend = "native"
+    backend  of its graphs; names with a comma when there are several
+    """
 
     def __init__(self, command: Sequence[str], seconds: float = 60.0, untold: int | None = None) -> None:
         """untold: the exit code with which it says that it cannot tell."""
         self.command, self.seconds, self._untold = list(command), seconds, untold
         self.signature: Signature | None = None
 
+    @functools.cached_property
+    def backend(self) -> str:
+        graphs = [record for record in self._records({}) if record["event"] == "graph_captured"]
+        return ", ".join(sorted({record["fields"]["backend"] for record in graphs})) or "native"
+
     def _environment(self, variant: Variant) -> dict[str, str]:
+        """Settings win over those that the program itself gives to its functions."""
         names = {name: env for name, _, _, env, *_ in _core.option_table()}
-        return {**os.environ, **{names[name]: str(value) for name, value in variant.settings.items()}}
+        process = {names[name]: str(value) for name, value in variant.process.items()}
+        own = {**({"backend": variant.backend} if variant.backend else {}), **variant.options}
+        given = filter(
+            None, [os.environ.get(names["overrides"], ""), *(f"{name}={value}" for name, value in own.items())]
+        )
+        return {**os.environ, **process, names["overrides"]: ";".join(given)}
 
     def run(self, variant: Variant) -> Outcome:
         return self._ending(self._environment(variant))
@@ -230,16 +245,23 @@ class ProgramSubject:
 
     def texts(self, variant: Variant) -> Texts:
         """Of the graph with the most changes and fusions."""
-        with tempfile.TemporaryDirectory() as directory:
-            self._ending({**self._environment(variant), "SUTURE_TRACE": directory})
-            by_compile: dict[str, list[dict[str, Any]]] = {}
-            for path in sorted(Path(directory).glob("**/*.jsonl")):
-                for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-                    record = _record(line)
-                    if record.get("event") in EVENTS:
-                        by_compile.setdefault(str(record.get("compile_id")), []).append(record)
+        by_compile: dict[str, list[dict[str, Any]]] = {}
+        for record in self._records(self._environment(variant)):
+            if record["event"] in EVENTS:
+                by_compile.setdefault(str(record.get("compile_id")), []).append(record)
         made = [texts_of(records) for records in by_compile.values()]
         return max(made, key=lambda texts: len(texts.changes) + len(texts.fusions), default=Texts())
+
+    def _records(self, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The events of a run."""
+        with tempfile.TemporaryDirectory() as directory:
+            self._ending({**os.environ, **environment, "SUTURE_TRACE": directory})
+            return [
+                record
+                for path in sorted(Path(directory).glob("**/*.jsonl"))
+                for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+                if "event" in (record := _record(line))
+            ]
 
 
 def _last_line(text: str) -> str:

@@ -59,12 +59,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _parsed(words: list[str]) -> Any:
+    """argparse gives no more than one run of words to `arguments`; what follows an option is the program's, too."""
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(words)
+    unknown = [word for word in rest if word.startswith("-")]
+    if unknown or (rest and not getattr(arguments.command, "takes_late_arguments", False)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        arguments.arguments += rest
+    arguments.words = words
+    return arguments
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     from suture.cli._streams import open_streams, say
 
     words = list(sys.argv[1:] if argv is None else argv)
-    arguments: Any = _parser().parse_args(words)
-    arguments.words = words
+    arguments = _parsed(words)
     open_streams()
     try:
         return arguments.command.run(arguments)

@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from suture._minify.record import Record
 
 
+def _goal(words: str) -> str:
+    from suture._minify.goals import NoGoal, parse
+
+    try:
+        parse(words)
+    except NoGoal as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return words
+
+
 class Command:
+    takes_late_arguments = True  # FILE --goal error ARGS
     example = (
         "examples:\n  suture minify minifier_launcher.py     what a failed compile left behind\n"
         "  suture minify --last                   what a process did when it crashed, was killed or hung\n"
@@ -45,6 +56,7 @@ class Command:
         parser.add_argument(
             "--goal",
             metavar="GOAL",
+            type=_goal,
             help="what a program is to keep: error, breaks=N, recompiles=N, slow=RATIO, or the id of a finding of suture check",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
@@ -160,16 +172,10 @@ def _minify_program(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     try:
         if held is not None:
-            done = program.minify_held(held, arguments.file, settings, say, command=arguments.predicate)
+            done = program.minify_held(held, arguments.file, settings, say, arguments.predicate)
         elif arguments.goal or arguments.predicate:
-            done = program.minify(
-                arguments.file,
-                settings,
-                say,
-                command=arguments.predicate,
-                goal=arguments.goal,
-                arguments=arguments.arguments,
-            )
+            kept = program.Kept(arguments.predicate, arguments.goal or "", arguments.arguments)
+            done = program.minify(arguments.file, settings, say, kept)
         else:
             return _minify(arguments)  # says what it is not
     except (NotReproduced, GoalError) as error:

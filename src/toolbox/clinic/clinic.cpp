@@ -49,6 +49,19 @@ std::span<const StationInfo> all_stations() {
   return kStations;
 }
 
+std::span<const OwnFindingInfo> all_own_findings() {
+  static constexpr OwnFindingInfo kFindings[] = {
+#define SUTURE_FINDING(name, station, doc) {#name, Station::station, doc},
+#include "toolbox/clinic/findings.def"
+  };
+  return kFindings;
+}
+
+Finding own_finding(OwnFinding finding, Severity severity) {
+  const OwnFindingInfo& info = all_own_findings()[static_cast<size_t>(finding)];
+  return {.station = info.station, .id = std::string(info.name), .severity = severity};
+}
+
 Result<RunFacts> parse_facts(std::string_view json) {
   RunFacts facts;
   if (json.empty()) return facts;
@@ -82,7 +95,7 @@ namespace {
 std::vector<Finding> nothing_compiled(const Explanation& run, const Report& report) {
   if (!report.functions.empty() || report.facts.program_exit_code != 0 || report.facts.interrupted) return {};
   const bool decorated = !run.statuses().empty();
-  Finding finding{.station = Station::breaks, .id = "nothing_compiled", .severity = Severity::kNote};
+  Finding finding = own_finding(OwnFinding::nothing_compiled, Severity::kNote);
   finding.file = report.facts.program;
   finding.what = decorated ? "No compiled function was called" : "No function is compiled";
   finding.why = decorated ? "The program decorates functions with suture.compile and calls none of them."

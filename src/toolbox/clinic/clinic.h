@@ -31,6 +31,17 @@ struct StationInfo {
 std::span<const StationInfo> all_stations();
 inline std::string_view name_of(Station station) { return all_stations()[static_cast<size_t>(station)].name; }
 
+enum class OwnFinding : uint8_t {
+#define SUTURE_FINDING(name, ...) name,
+#include "toolbox/clinic/findings.def"
+};
+struct OwnFindingInfo {
+  std::string_view name;
+  Station station;
+  std::string_view doc;
+};
+std::span<const OwnFindingInfo> all_own_findings();
+
 struct Finding {
   Station station = Station::breaks;
   std::string id;  // SB id, a performance hint, or a name of the clinic's own: "recompile"
@@ -90,6 +101,12 @@ struct AccuracyRow {
   std::string mismatch;  // what differs in more than rounding; "" when nothing does
 };
 
+template <class Subject>
+Finding finding_at(const Subject& subject, OwnFinding finding, Severity severity) {
+  const OwnFindingInfo& info = all_own_findings()[static_cast<size_t>(finding)];
+  return finding_at(subject, info.station, std::string(info.name), severity);
+}
+
 // What the command measured; -1 = unknown.
 struct RunFacts {
   std::string program, fail_on = "warning", error;
@@ -112,6 +129,7 @@ struct Report {
   int exit_code = 0;
 };
 
+Finding own_finding(OwnFinding finding, Severity severity);  // of no function
 std::vector<Finding> examine_breaks(const Explanation& run);
 std::vector<Finding> examine_recompiles(const Explanation& run);
 std::vector<Finding> examine_kernels(const Explanation& run, const std::vector<FunctionRow>& functions);

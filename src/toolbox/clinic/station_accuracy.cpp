@@ -14,7 +14,7 @@ namespace {
 Finding accuracy_finding(const AccuracyRow& row) {
   const bool differs = !row.mismatch.empty(), rounding = row.ulp <= row.bound;
   const Severity severity = differs ? Severity::kError : rounding ? Severity::kNote : Severity::kWarning;
-  Finding finding = finding_at(row, Station::accuracy, differs ? "other_result" : "ulp", severity);
+  Finding finding = finding_at(row, differs ? OwnFinding::other_result : OwnFinding::ulp, severity);
   finding.what = differs ? "Another result than NumPy's"
                          : fmt::format("Up to {:.4g} ULP away from NumPy's result", row.ulp);
   finding.why = differs ? row.mismatch

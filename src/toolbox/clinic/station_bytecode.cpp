@@ -57,7 +57,7 @@ void add_text(Finding& finding, const BytecodeModel& code, const RunFacts& facts
 Finding bytecode_finding(const Explanation& run, const FrameModel& frame, const BytecodeModel& code,
                          const RunFacts& facts) {
   Finding finding =
-      finding_at(frame, Station::bytecode, code.loop ? "python_loop" : "python_at_break", Severity::kNote);
+      finding_at(frame, code.loop ? OwnFinding::python_loop : OwnFinding::python_at_break, Severity::kNote);
   finding.file = code.file;
   finding.line = code.line;
   finding.what = what_python_does(code);

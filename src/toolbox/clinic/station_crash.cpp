@@ -17,7 +17,7 @@ std::vector<Finding> examine_crashes(const Explanation& run) {
     out.push_back(std::move(finding));
   }
   for (const InjectedFaultModel& fault : run.model().injected_faults) {
-    Finding finding{.station = Station::crash, .id = "inject_fault", .severity = Severity::kError};
+    Finding finding = own_finding(OwnFinding::inject_fault, Severity::kError);
     finding.function = fault.function;
     finding.file = fault.file;
     finding.line = fault.line;

@@ -46,7 +46,7 @@ void explain_slowness(Finding& finding, const FunctionRow& row) {
 }
 
 Finding slower_finding(const FunctionRow& row) {
-  Finding finding = finding_at(row, Station::kernels, "slower_than_numpy", Severity::kWarning);
+  Finding finding = finding_at(row, OwnFinding::slower_than_numpy, Severity::kWarning);
   finding.what = fmt::format("Slower than plain NumPy ({:.2f}x)", row.speedup());
   finding.cost_ms = (row.call_ms - row.numpy_call_ms) * static_cast<double>(row.calls);
   if (finding.cost_ms < kNoticeable) finding.severity = Severity::kNote;
@@ -62,7 +62,7 @@ Finding slower_finding(const FunctionRow& row) {
 }
 
 Finding replay_finding(const ReplayModel& replay) {
-  Finding finding = finding_at(replay, Station::kernels, "replay",
+  Finding finding = finding_at(replay, OwnFinding::replay,
                                replay.count >= kManyReplays ? Severity::kWarning : Severity::kNote);
   finding.what = fmt::format("Ran again under NumPy {}", count_of(replay.count, "time"));
   finding.why =
@@ -92,7 +92,7 @@ Finding hint_finding(const HintModel& hint, const Explanation& run) {
 }
 
 Finding cache_finding(const NoteModel& note) {
-  Finding finding{.station = Station::kernels, .id = "cache", .severity = Severity::kNote};
+  Finding finding = own_finding(OwnFinding::cache, Severity::kNote);
   finding.file = note.path;
   finding.what = "The cache directory cannot be used";
   finding.why = note.message;

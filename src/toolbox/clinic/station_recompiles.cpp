@@ -24,7 +24,7 @@ std::vector<std::string> sentences(const std::vector<CauseModel>& causes) {
 }
 
 Finding recompile_finding(const FrameModel& frame) {
-  Finding finding = finding_at(frame, Station::recompiles, "recompile", Severity::kNote);
+  Finding finding = finding_at(frame, OwnFinding::recompile, Severity::kNote);
   size_t count = 0;
   for (const CompileModel& compile : frame.compiles) {
     if (compile.recompiles.empty()) continue;

@@ -43,14 +43,18 @@ void Machine::skip_module_prologue() {
 void Machine::skip_class_prologue() {
   int at = reach(lifted_.entry);
   bool named = false;
+  std::set<std::string_view> seen;  // the body may store them again
+  const auto own = [&](int store, std::string_view id) {
+    return stores_name(store, id) && seen.insert(id).second;
+  };
   while (!failed() && at >= 0) {
     int store = lifted_.after(at);
     if (store >= 0 && lifted_.at(store).op == Op::LoadFromDictOrDeref) store = lifted_.after(store);
-    const bool qualname = stores_name(store, "__qualname__");
+    const bool qualname = own(store, "__qualname__");
     const bool namespace_cell =
         store >= 0 && lifted_.at(at).op == Op::LoadLocals && lifted_.at(store).op == Op::StoreDeref;
-    if (!qualname && !namespace_cell && !stores_name(store, "__module__") &&
-        !(named && (stores_name(store, "__firstlineno__") || stores_name(store, "__type_params__"))))
+    if (!qualname && !namespace_cell && !own(store, "__module__") &&
+        !(named && (own(store, "__firstlineno__") || own(store, "__type_params__"))))
       break;
     named = named || qualname;
     at = lifted_.after(store);

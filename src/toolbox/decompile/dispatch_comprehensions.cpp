@@ -3,10 +3,8 @@
 //     iterable; LOAD_FAST_AND_CLEAR x; SWAP; BUILD_LIST; SWAP; loop; SWAP; STORE_FAST x
 // The stretch is taken out as code of its own, which takes its iterable from a variable and returns the result, and read like
 // code of the first tier; what comes of it must be one comprehension.
-#include "toolbox/decompile/blocks.h"
 #include "toolbox/decompile/dispatch_machine.h"
-#include "toolbox/decompile/evaluate.h"
-#include "toolbox/decompile/scope.h"
+#include "toolbox/decompile/lift.h"
 
 namespace suture::toolbox::dispatch {
 
@@ -20,6 +18,7 @@ struct Stretch {
   int loop = -1;
   int last = -1;           // the store that restores the last variable; -1: this is no comprehension
   int result_store = -1;   // a store of the result that stands before it: the compiler saves a SWAP
+  bool dropped = false;    // or what drops the result
   std::vector<int> saved;  // variables
 };
 
@@ -66,6 +65,11 @@ class StretchFinder {
         swap(it.arg);
         continue;
       }
+      if (it.op == Op::PopTop && stack_.back() == kResult) {
+        found_.dropped = true;
+        stack_.pop_back();
+        continue;
+      }
       if (it.op != Op::StoreFast) return;
       if (stack_.back() == kResult) {
         found_.result_store = at;
@@ -90,56 +94,6 @@ std::vector<Comprehension>* generators_of(Expression* expr) {
   return nullptr;
 }
 
-// The stretch as code that returns: its instructions lie between its first and its last. What restores the variables is left
-// out, and regions around it are not its business.
-LiftedCode cut_out(const LiftedCode& code, const Stretch& stretch, int iterable) {
-  LiftedCode out;
-  const auto begin = code.instructions.begin();
-  if (stretch.last > stretch.loop && stretch.loop > stretch.first)
-    out.instructions.assign(begin + stretch.first, begin + stretch.last + 1);
-  const int count = out.size();
-  const auto moved = [&](int index) {
-    const bool inside = index >= stretch.first && index <= stretch.last;
-    return inside ? index - stretch.first : -1;
-  };
-  for (LiftedInstruction& each : out.instructions) {
-    each.next = moved(each.next);
-    each.target = moved(each.target);
-    each.handler = -1;
-  }
-  LiftedInstruction load = code.at(stretch.first), iterate = load, result = load;
-  load.op = Op::LoadFast;
-  load.arg = iterable;
-  load.next = count + 1;
-  iterate.op = code.at(stretch.loop).op == Op::AsyncForIter ? Op::GetAiter : Op::GetIter;
-  iterate.next = 0;
-  result.op = Op::Return;
-  result.next = -1;
-  for (LiftedInstruction* each : {&load, &iterate, &result}) each->handler = -1;
-  out.entry = count;
-  if (count > 0) out.at(moved(stretch.loop)).target = count + 2;
-  out.instructions.insert(out.instructions.end(), {load, iterate, result});
-  return out;
-}
-
-Result<Expression*> returned_value(const CodeTree& code, const std::string& class_name,
-                                   const LiftedCode& lifted, SyntaxTree& tree) {
-  std::vector<FailedCode> failed;
-  const StructureOptions options{.failed = &failed};
-  Builder builder{tree, options};
-  Scope scope{.code = &code, .kind = CodeKind::kFunction};
-  scope.class_name = class_name;
-  SUTURE_TRY(regions, find_regions(lifted));
-  SUTURE_TRY(blocks, find_blocks(lifted, regions));
-  SUTURE_TRY(evaluated, Evaluator(builder, scope, lifted, regions, blocks, {}).run());
-  const FlowNode& entry = evaluated.graph.at(evaluated.graph.entry);
-  const bool is_value =
-      entry.end == End::kReturn && entry.statements.empty() && entry.test && entry.test->expr;
-  if (!failed.empty()) return Error::unsupported("decompile", failed.front().reason);
-  if (!is_value) return Error::unsupported("decompile", "an inlined comprehension that is no expression");
-  return entry.test->expr;
-}
-
 }  // namespace
 
 void Machine::inlined_comprehension() {
@@ -150,15 +104,21 @@ void Machine::inlined_comprehension() {
   CodeTree with_iterable = code_;
   with_iterable.view.local_names.emplace_back(".iterable");
   with_iterable.view.local_kinds.push_back(kLocalPlain);
-  LiftedCode code = cut_out(lifted_, stretch, static_cast<int>(code_.view.local_names.size()));
+  // What restores the variables is left out.
+  LiftedCode code = cut_out(stretch.first, lifted_.skip_empty(lifted_.at(stretch.loop).target));
   code.tree = &with_iterable;
-  auto value = returned_value(with_iterable, class_name_, code, tree_);
+  const bool is_async = lifted_.at(stretch.loop).op == Op::AsyncForIter;
+  put_in_front(code, {.op = is_async ? Op::GetAiter : Op::GetIter});
+  put_in_front(code, {.op = Op::LoadFast, .arg = static_cast<int>(code_.view.local_names.size())});
+  auto value = returned_value(code, with_iterable, {});
   if (!value) return fail(value.error().message);
   auto* generators = generators_of(*value);
   if (!generators || generators->empty()) return fail("a comprehension that is none");
   generators->front().iter = iterable.expr;
   for (int saved : stretch.saved) hidden_.insert(code_.view.local_names[static_cast<size_t>(saved)]);
   push(*value, iterable.uses);
+  slots_.back().restores = static_cast<int>(stretch.saved.size());
+  if (stretch.dropped) drop(pop());
   if (stretch.result_store >= 0) store(make<Name>(stored_name(lifted_.at(stretch.result_store))), {}, pop());
   at_ = stretch.last;
 }

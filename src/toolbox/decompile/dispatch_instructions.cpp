@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "bytecode/compiler_limits.h"
 #include "toolbox/decompile/dispatch_machine.h"
 #include "toolbox/decompile/expressions.h"
 #include "toolbox/decompile/scope.h"
@@ -37,6 +38,11 @@ Slot Machine::pop() {
 
 Slot Machine::operand() {
   Slot slot = pop();
+  if (slot.kind == SlotKind::kDefinition && is_class_body()) {
+    auto* stands_for = make<Name>(".class_body");
+    class_bodies_[stands_for] = slot;
+    slot = {.expr = stands_for, .waits = true, .uses = slot.uses};
+  }
   if (slot.kind == SlotKind::kDefinition) name_definition(slot);
   // iter() outside of a loop: the name may mean something else in the program, which the check then notices.
   if (slot.kind == SlotKind::kIterable) slot.expr = make<Call>(make<Name>("iter"), Expressions{slot.expr});
@@ -47,6 +53,15 @@ Slot Machine::operand() {
     slot.expr = make<Name>("_");
   }
   return slot;
+}
+
+// Is what has been taken from the stack the body of a class whose bases are in a display?
+bool Machine::is_class_body() const {
+  if (slots_.empty()) return false;
+  const SlotKind top = slots_.back().kind;
+  const bool null_between = top == SlotKind::kNull && slots_.size() > 1;
+  return top == SlotKind::kBuildClass ||
+         (null_between && slots_[slots_.size() - 2].kind == SlotKind::kBuildClass);
 }
 
 std::vector<Slot> Machine::operands(int count) {
@@ -68,6 +83,14 @@ Expressions Machine::expressions(const std::vector<Slot>& slots, std::set<int>& 
   return all;
 }
 
+// Directly behind an inlined comprehension a store would change the order in which the compiler restores its variables; one of two
+// does not.
+Statement* Machine::assign(int local, Slot& slot) {
+  Expressions targets = {slot_name(local)};
+  if (std::exchange(slot.restores, 0) > 1) targets.push_back(slot_name(next_spare_++));
+  return make<Assign>(std::move(targets), slot.expr);
+}
+
 // Evaluates the value at a depth now, into a local that nothing on the stack (or in `reserved`) refers to.
 void Machine::spill(size_t depth, const std::set<int>& reserved) {
   Slot& slot = slots_[depth];
@@ -76,7 +99,7 @@ void Machine::spill(size_t depth, const std::set<int>& reserved) {
   bool free = !reserved.contains(local);
   for (size_t i = 0; i < slots_.size(); ++i) free = free && (i == depth || !slots_[i].uses.contains(local));
   if (!free) local = next_spare_++;
-  out_->push_back(make<Assign>(Expressions{slot_name(local)}, slot.expr));
+  out_->push_back(assign(local, slot));
   slot.expr = slot_name(local);
   slot.uses = {local};
   slot.waits = slot.display = false;
@@ -165,6 +188,7 @@ bool Machine::execute_load(const LiftedInstruction& it) {
     case Op::LoadGlobal: {
       const bool null_first = !lifted_.known_version_at_least(13);
       if (it.flag && null_first) push_kind(SlotKind::kNull);
+      if (hidden_globals_.contains(name(it.arg))) globals_.insert(name(it.arg));
       push(make<Name>(name(it.arg)));
       if (it.flag && !null_first) push_kind(SlotKind::kNull);
       return true;
@@ -217,6 +241,9 @@ bool Machine::execute_operator(const LiftedInstruction& it) {
     case Op::UnaryPositive: return unary(UnaryOperator::UAdd);
     case Op::UnaryNegative: return unary(UnaryOperator::USub);
     case Op::UnaryNot: return unary(UnaryOperator::Not);
+    case Op::ToBool:  // the optimizer makes it of two
+      unary(UnaryOperator::Not);
+      return unary(UnaryOperator::Not);
     case Op::UnaryInvert: return unary(UnaryOperator::Invert);
     case Op::MatchSequence:
     case Op::MatchMapping: return match_alone(it), true;
@@ -233,7 +260,12 @@ bool Machine::execute_operator(const LiftedInstruction& it) {
       if (!op || it.arg >= 2 * kInPlace || it.arg < 0)
         return fail(fmt::format("operator {} does not exist", it.arg)), true;
       if (it.arg < kInPlace)
-        return binary([&](Expression* a, Expression* b) { return make<BinOp>(a, *op, b); });
+        return binary([&](Expression* a, Expression* b) {
+          // The compiler would make an f-string of a format and a display.
+          const suture::Constant* format = *op == Operator::Mod && as<Tuple>(b) ? constant_of(a) : nullptr;
+          if (format && format->is(suture::Constant::Kind::kStr)) a = in_local(a, uses);
+          return make<BinOp>(a, *op, b);
+        });
       // `_s += value`: the left operand gets a local of its own.
       const Slot right = operand();
       const Slot left = operand();
@@ -272,6 +304,22 @@ Expressions Machine::elements_of(const Expression* expr) {
   return all;
 }
 
+// The compiler would make one constant of a display of constants.
+void Machine::keep_apart(Expressions& elements, int fewest, std::set<int>& uses) {
+  const bool folds = static_cast<int>(elements.size()) >= fewest &&
+                     std::ranges::all_of(elements, [&](const Expression* one) { return constant_of(one); });
+  if (!folds) return;
+  elements.front() = in_local(elements.front(), uses);
+}
+
+// A constant, where the compiler must not see that it is one.
+Expression* Machine::in_local(Expression* constant, std::set<int>& uses) {
+  const int local = next_spare_++;
+  out_->push_back(make<Assign>(Expressions{slot_name(local)}, constant));
+  uses.insert(local);
+  return slot_name(local);
+}
+
 bool Machine::execute_display(const LiftedInstruction& it) {
   std::set<int> uses;
   const auto display = [&](Expression* expr) {
@@ -288,10 +336,17 @@ bool Machine::execute_display(const LiftedInstruction& it) {
         return true;
       }
       if (depth > 0 && slots_.back().kind == SlotKind::kLate) return type_alias(), true;
-      return display(make<Tuple>(expressions(operands(it.arg), uses)));
+      Expressions elements = expressions(operands(it.arg), uses);
+      keep_apart(elements, 1, uses);
+      return display(make<Tuple>(std::move(elements)));
     }
-    case Op::BuildList: return display(make<List>(expressions(operands(it.arg), uses)));
-    case Op::BuildSet: return display(make<syntax::Set>(expressions(operands(it.arg), uses)));
+    case Op::BuildList:
+    case Op::BuildSet: {
+      Expressions elements = expressions(operands(it.arg), uses);
+      keep_apart(elements, kFewestFoldedElements, uses);
+      if (it.op == Op::BuildList) return display(make<List>(std::move(elements)));
+      return display(make<syntax::Set>(std::move(elements)));
+    }
     case Op::BuildMap: {
       const Expressions parts = expressions(operands(2 * it.arg), uses);
       auto* dict = make<Dict>();
@@ -326,6 +381,25 @@ bool Machine::execute_display(const LiftedInstruction& it) {
   }
 }
 
+// All elements of a display are constants, equal ones of a set only once.
+bool Machine::is_folded_display(const Expression* display, const suture::Constant* constant) const {
+  if (!constant || !constant->items || constant->items->empty()) return false;
+  if (const auto* list = as<List>(display))
+    return list->elts.empty() && constant->is(suture::Constant::Kind::kTuple) &&
+           constant->items->size() >= kFewestFoldedElements;
+  const auto* set = as<syntax::Set>(display);
+  return set && set->elts.empty() && constant->is(suture::Constant::Kind::kFrozenset);
+}
+
+// Items come behind others or behind `**mapping`, named arguments behind the latter only; `{**{}}` and `f(**{})` begin with an empty
+// display.
+bool Machine::is_chunk(const Dict& dict, const Dict& more, bool of_call) const {
+  const bool behind_mapping = !dict.keys.empty() && !dict.keys.back();
+  if (more.keys.empty()) return false;
+  return of_call ? behind_mapping && names_arguments(more)
+                 : behind_mapping || dict.keys.size() >= kItemsPerChunk;
+}
+
 // Long and starred displays are built piece by piece, on top of the stack.
 void Machine::grow(const LiftedInstruction& it) {
   std::set<int> uses;
@@ -341,8 +415,9 @@ void Machine::grow(const LiftedInstruction& it) {
   Expressions elements;
   if (one) {
     elements = added;
-  } else if (constant && constant->items) {
+  } else if (is_folded_display(slot.expr, constant)) {
     elements = elements_of(added[0]);
+    while (elements.size() < kFewestFoldedElements) elements.push_back(elements.front());
   } else {
     elements = {make<Starred>(added[0])};
   }
@@ -356,7 +431,7 @@ void Machine::grow(const LiftedInstruction& it) {
     if (it.op == Op::MapAdd) {
       dict->keys.push_back(added[0]);
       dict->values.push_back(added[1]);
-    } else if (more && added_slots[0].display && !dict->keys.empty()) {
+    } else if (more && added_slots[0].display && is_chunk(*dict, *more, it.op == Op::DictMerge)) {
       dict->keys.insert(dict->keys.end(), more->keys.begin(), more->keys.end());
       dict->values.insert(dict->values.end(), more->values.begin(), more->values.end());
     } else {

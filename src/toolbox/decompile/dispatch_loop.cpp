@@ -167,11 +167,25 @@ Context* Machine::context_for(const Slots& slots, int instruction) {
 // ---- nodes
 
 bool Machine::same_shape(const Slots& a, const Slots& b) const {
-  return std::ranges::equal(a, b, [](const Slot& x, const Slot& y) {
-    const bool same_made =
-        x.definition == y.definition && (x.kind != SlotKind::kComprehension || x.expr == y.expr);
-    return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name && same_made;
+  return std::ranges::equal(a, b, [&](const Slot& x, const Slot& y) {
+    const bool same_made = (x.kind != SlotKind::kDefinition || x.definition == y.definition) &&
+                           (x.kind != SlotKind::kComprehension || x.expr == y.expr);
+    const suture::Constant *one = constant_of(x.expr), *other = constant_of(y.expr);
+    const bool same_value = one && other ? same_constant(*one, *other) : !one == !other;
+    return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name && same_made &&
+           same_value;
   });
+}
+
+// A constant needs no local where all ways have the same one. Ways join with one value each, which is on top; when what is below
+// differs, too, all is done again with locals. A set of constants has no other place in a text than where it is iterated over.
+bool Machine::stays_constant(const Slots& slots, size_t depth, int instruction) const {
+  const Slot& slot = slots[depth];
+  const suture::Constant* constant = constant_of(slot.expr);
+  if (!constant) return false;
+  if (slot.kind == SlotKind::kIterable) return constant->is(suture::Constant::Kind::kFrozenset);
+  return keep_constants_ && slot.kind == SlotKind::kValue && !slot.waits &&
+         (depth + 1 < slots.size() || !is_leader_[static_cast<size_t>(instruction)]);
 }
 
 // The node of an instruction with these values on the stack; made when it is new. Values are in their `_s` by now.
@@ -180,7 +194,7 @@ int Machine::node_at(int instruction, Slots slots) {
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool has_local = slots[i].kind == SlotKind::kValue || slots[i].kind == SlotKind::kIterable ||
                            slots[i].kind == SlotKind::kEntered;
-    if (!has_local) continue;
+    if (!has_local || stays_constant(slots, i, instruction)) continue;
     slots[i].expr = slot_name(static_cast<int>(i));
     slots[i].waits = slots[i].display = false;
     slots[i].uses = {static_cast<int>(i)};
@@ -190,7 +204,7 @@ int Machine::node_at(int instruction, Slots slots) {
   const auto [known, fresh] = node_of_.try_emplace({instruction, context}, static_cast<int>(nodes_.size()));
   if (!fresh) {
     if (!same_shape(nodes_[static_cast<size_t>(known->second)].entry, slots))
-      fail("ways that join with different values");
+      differ_ = true, fail("ways that join with different values");
     return known->second;
   }
   if (nodes_.size() >= kMaxNodes) fail("the code has too many blocks");
@@ -209,8 +223,9 @@ Expression* Machine::slot_name(int depth) {
 }
 
 // Brings every value to its `_s<depth>`.
-void Machine::settle(Slots& slots, Statements& out) {
+void Machine::settle(Slots& slots, int instruction, Statements& out) {
   Expressions targets, values;
+  Statements alone;  // one for each
   std::set<int> written;
   bool conflict = false;
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -219,7 +234,9 @@ void Machine::settle(Slots& slots, Statements& out) {
     switch (slot.kind) {
       case SlotKind::kValue:
       case SlotKind::kIterable:
-      case SlotKind::kEntered: break;
+      case SlotKind::kEntered:
+        if (stays_constant(slots, i, instruction)) continue;
+        break;
       case SlotKind::kAssertion:
         if (slot.expr) return fail("an assertion whose message is used in another block");
         continue;
@@ -237,10 +254,10 @@ void Machine::settle(Slots& slots, Statements& out) {
     written.insert(depth);
     targets.push_back(slot_name(depth));
     values.push_back(slot.expr);
+    alone.push_back(assign(depth, slot));
   }
   if (!conflict || targets.size() < 2) {
-    for (size_t i = 0; i < targets.size(); ++i)
-      out.push_back(make<Assign>(Expressions{targets[i]}, values[i]));
+    out.insert(out.end(), alone.begin(), alone.end());
   } else {
     out.push_back(make<Assign>(Expressions{make<Tuple>(targets)}, make<Tuple>(values)));
   }
@@ -255,9 +272,9 @@ Statement* Machine::set_pc(int node) {
 // Control goes on at an instruction: in this context, in an outer one, or in a try block of one of these.
 void Machine::go(int instruction, Slots slots, Context* from, Statements& out) {
   if (instruction < 0) return fail("control runs off the end of the code");
-  settle(slots, out);
-  if (failed()) return;
   instruction = reach(instruction);
+  settle(slots, instruction, out);
+  if (failed()) return;
   if (const StarClause* clause = end_of_clause(instruction, slots)) {
     slots.resize(clause->depth);
     instruction = reach(clause->behind);
@@ -301,6 +318,7 @@ void Machine::run_node(int index) {
   Statements body;
   out_ = &body;
   bool first = true;
+  int joined = -1;  // where the ways of an expression have joined
   while (!failed()) {
     at_ = lifted_.skip_empty(at_);
     if (at_ < 0) {
@@ -315,14 +333,18 @@ void Machine::run_node(int index) {
       end_body(context, body);
       break;
     }
-    const bool moves =
-        !first && (is_leader_[static_cast<size_t>(at_)] || context_for(slots_, at_) != context);
+    const bool joins = is_leader_[static_cast<size_t>(at_)] && at_ != joined;
+    const bool moves = !first && (joins || context_for(slots_, at_) != context);
     if (failed()) break;
     if (moves) {
       go(at_, slots_, context, body);
       break;
     }
     first = false;
+    if (fold_branches(false)) {
+      joined = at_;
+      continue;
+    }
     const LiftedInstruction it = lifted_.at(at_);
     if (ends_node(it)) break;
     if (!execute(it)) {
@@ -339,9 +361,12 @@ void Machine::run_node(int index) {
 
 namespace suture::toolbox {
 
-Result<DispatchLoop> dispatch_loop(const CodeTree& code, const std::string& class_name,
+Result<DispatchLoop> dispatch_loop(const CodeTree& code, const Surroundings& around,
                                    const NestedDefinition& nested, syntax::SyntaxTree& tree) {
-  return dispatch::Machine(code, class_name, nested, tree).run();
+  dispatch::Machine machine(code, around, nested, tree, true);
+  auto loop = machine.run();
+  if (loop || !machine.differ()) return loop;
+  return dispatch::Machine(code, around, nested, tree, false).run();
 }
 
 }  // namespace suture::toolbox

@@ -57,7 +57,10 @@ bool has_locals(const InstructionGraph& graph) { return (graph.tree->view.flags 
 // Bodies of modules and classes.
 Status check_open_names(const InstructionGraph& first, const InstructionGraph& second,
                         const std::vector<std::string>& names) {
-  if (uses_name(*first.tree, names)) return Error::unsupported("verify", "the first uses a synthetic name");
+  std::vector<std::string> here;  // functions that are nested in it have their own
+  for (const std::string& name : second.tree->view.names)
+    if (contains(names, name)) here.push_back(name);
+  if (uses_name(*first.tree, here)) return Error::unsupported("verify", "the first uses a synthetic name");
   for (const Node& node : second.nodes) {
     const bool global = node.opcode == Opcode::LOAD_GLOBAL || node.opcode == Opcode::STORE_GLOBAL ||
                         node.opcode == Opcode::DELETE_GLOBAL;
