@@ -6,16 +6,21 @@ Read by `./dev bench minify`, which prints the table, and by tests/python/test_m
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import suture
 from suture import _core
+from suture._minify import certify, launcher, modes, repro_file
 from suture._minify.api import cases_of_call
 from suture._minify.case import Case, inputs_of
+from suture._minify.minimise import Result
+from suture._minify.repro_file import ReproFile
 
 _ANY = "op=add,kind=run_error"  # replaced by a fault of the native pipeline
 UNARY = ("sin", "cos", "tanh", "abs")
@@ -29,7 +34,7 @@ class Seeded:
     case    makes the failing case
     kind    of the signature
     ops     what must be left, in order; a number: so many ops, whichever
-    calls   oracle calls that may be needed, all stages together
+    calls   oracle calls that may be needed, all stages together: a tenth more than were when this was written
     sizes   the largest extent that may be left
     """
 
@@ -170,7 +175,7 @@ def _of_kinds() -> list[Seeded]:
             lambda kind=kind: chain(60, {37: "maximum"}, f"op=maximum,kind={kind}"),  # type: ignore[misc]
             shows_as,
             ["maximum"],
-            24,
+            7,
         )
         for kind, shows_as in _KINDS.items()
     ]
@@ -185,14 +190,14 @@ def _of_sizes() -> list[Seeded]:
             ["maximum"],
             calls,
         )
-        for length, calls in ((5, 12), (50, 20), (200, 24), (1000, 25))
+        for length, calls in ((5, 7), (50, 3), (200, 3), (1000, 3))
     ]
 
 
 def _pairs() -> list[Seeded]:
     rows = []
-    for length, calls in ((50, 40), (200, 50), (1000, 60)):
-        for path in ("any", "yes"):
+    for length in (50, 200, 1000):
+        for path, calls in (("any", 7), ("yes", 10)):
             fault = f"op=maximum,with=floor,path={path},kind=compile_error"
             rows.append(
                 Seeded(
@@ -211,35 +216,35 @@ def _pairs() -> list[Seeded]:
             lambda: dag(200, {150: "maximum", 151: "floor"}, "op=maximum,with=floor,path=no,kind=compile_error", 3),
             "compile_error",
             ["maximum", "floor"],
-            60,
+            7,
         ),
         Seeded(
             "two adjacent ops of 200",
             lambda: chain(200, {90: "maximum", 91: "floor"}, "op=maximum,with=floor,path=yes,kind=segfault"),
             "segfault",
             ["maximum", "floor"],
-            50,
+            9,
         ),
         Seeded(
             "one op in a DAG of 300",
             lambda: dag(300, {222: "maximum"}, "op=maximum,kind=wrong_value", 1),
             "wrong_value",
             ["maximum"],
-            30,
+            4,
         ),
         Seeded(
             "a crash in 200 ops",
             lambda: dag(200, {111: "maximum"}, "op=maximum,kind=segfault", 2),
             "segfault",
             ["maximum"],
-            30,
+            3,
         ),
         Seeded(
             "the third of four ops",
             lambda: chain(80, {i: "maximum" for i in (10, 30, 50, 70)}, "op=maximum,kind=run_error,when=nth==3"),
             "run_error",
             ["maximum"] * 3,
-            60,
+            8,
         ),
     ]
     return rows
@@ -260,10 +265,10 @@ def _conditions() -> list[Seeded]:
             lambda size=size: chain(20, {9: "maximum"}, f"op=maximum,kind=run_error,when=dim>={size}", data=big),  # type: ignore[misc]
             "run_error",
             ["maximum"],
-            55,
+            calls,
             size,
         )
-        for size in (2, 7, 33)
+        for size, calls in ((2, 10), (7, 24), (33, 40))
     ]
     rows += [
         Seeded(
@@ -273,7 +278,7 @@ def _conditions() -> list[Seeded]:
             ),
             "run_error",
             ["maximum"],
-            45,
+            10,
         )
         for name, value in odd_values.items()
     ]
@@ -283,7 +288,7 @@ def _conditions() -> list[Seeded]:
             lambda: chain(10, {0: "maximum"}, "op=maximum,kind=run_error,when=operand>1e6", data=with_value(3e7)),
             "run_error",
             ["maximum"],
-            45,
+            10,
         ),
         Seeded(
             "an op on float32",
@@ -292,35 +297,35 @@ def _conditions() -> list[Seeded]:
             ),
             "run_error",
             ["maximum"],
-            30,
+            8,
         ),
         Seeded(
             "an op on arrays of rank 2",
             lambda: chain(30, {9: "maximum"}, "op=maximum,kind=run_error,when=rank==2"),
             "run_error",
             ["maximum"],
-            30,
+            6,
         ),
         Seeded(
             "an op in graphs of at least 6",
             lambda: chain(100, {60: "maximum"}, "op=maximum,kind=run_error,when=nodes>=6"),
             "run_error",
             6,
-            90,
+            49,
         ),
         Seeded(
             "an op in graphs that return two values",
             lambda: dag(60, {40: "maximum"}, "op=maximum,kind=run_error,when=outputs>=2", 4),
             "run_error",
             2,
-            45,
+            17,
         ),
         Seeded(
             "a sum over axis 1",
             lambda: called(_reductions, _X, fault="op=sum,kind=wrong_value,when=attr.axes==[1]"),
             "wrong_value",
             ["sum"],
-            25,
+            5,
         ),
     ]
     return rows
@@ -333,28 +338,28 @@ def _calls() -> list[Seeded]:
             lambda: chain(50, {20: "maximum"}, "op=maximum,kind=second_call_error", calls=5),
             "run_error",
             ["maximum"],
-            25,
+            5,
         ),
         Seeded(
             "results in the memory of earlier ones",
             lambda: chain(50, {20: "maximum"}, "op=maximum,kind=reused_output", calls=3),
             "wrong_alias",
             ["maximum"],
-            25,
+            13,
         ),
         Seeded(
             "values that come and go",
             lambda: chain(50, {20: "maximum"}, "op=maximum,kind=nondeterministic", calls=3),
             "nondeterministic",
             ["maximum"],
-            30,
+            3,
         ),
         Seeded(
             "a hang",
             lambda: chain(12, {7: "maximum"}, "op=maximum,kind=hang"),
             "hang",
             ["maximum"],
-            16,
+            9,
             time_limit=1.5,
         ),
     ]
@@ -367,35 +372,35 @@ def _programs() -> list[Seeded]:
             lambda: called(_views, _X, fault="op=store,kind=wrong_value"),
             "wrong_value",
             ["store"],
-            25,
+            16,
         ),
         Seeded(
             "an op between stores",
             lambda: called(_views, _X, fault="op=maximum,kind=segfault"),
             "segfault",
             ["maximum"],
-            30,
+            10,
         ),
         Seeded(
             "a resume function",
             lambda: called(_broken, _X, fault="op=maximum,kind=segfault", graph=1),
             "segfault",
             ["maximum"],
-            25,
+            7,
         ),
         Seeded(
             "an unrolled loop",
             lambda: called(_loop, _X, 12, fault="op=maximum,kind=run_error"),
             "run_error",
             ["maximum"],
-            25,
+            7,
         ),
         Seeded(
             "symbolic sizes that matter",
             lambda: called(_sized, np.arange(9.0), 3, dynamic=True, fault="op=maximum,kind=run_error,when=symbols>=1"),
             "run_error",
             ["maximum"],
-            40,
+            13,
             3,
         ),
         Seeded(
@@ -403,21 +408,21 @@ def _programs() -> list[Seeded]:
             lambda: called(_sized, np.arange(9.0), 3, dynamic=True, fault="op=maximum,kind=run_error"),
             "run_error",
             ["maximum"],
-            30,
+            8,
         ),
         Seeded(
             "integer division",
             lambda: called(_integers, _X, 3, fault="op=floordiv,kind=wrong_value"),
             "wrong_value",
             ["floordiv"],
-            30,
+            8,
         ),
         Seeded(
             "a copied view",
             lambda: called(lambda x: (np.sin(x), x[1:]), _X, fault="op=slice,kind=copied_view"),
             "wrong_alias",
             ["slice"],
-            25,
+            7,
             2,
         ),
         Seeded(
@@ -425,7 +430,7 @@ def _programs() -> list[Seeded]:
             lambda: chain(60, {37: "maximum"}, "op=maximum,kind=wrong_stride"),
             "wrong_strides",
             ["maximum"],
-            40,
+            7,
             2,
         ),
     ]
@@ -445,7 +450,7 @@ def _of_native_programs() -> list[Seeded]:
             lambda: _native("kind=swapped_steps,op=sum", called(_reductions, _X, fault=_ANY)),
             "wrong_value",
             3,
-            40,
+            30,
             2,
         ),
         Seeded(
@@ -455,28 +460,28 @@ def _of_native_programs() -> list[Seeded]:
             ),
             "wrong_value",
             ["sub"],
-            24,
+            16,
         ),
         Seeded(
             "native: lost_conditions",
             lambda: _native("kind=lost_conditions,op=log", called(_logarithms, np.zeros((6, 4)), fault=_ANY)),
             "warning",
             ["log"],
-            20,
+            8,
         ),
         Seeded(
             "native: nan",
             lambda: _native("kind=nan,op=maximum", chain(24, {13: "maximum"}, _ANY)),
             "wrong_value",
             ["maximum"],
-            24,
+            5,
         ),
         Seeded(
             "native: nondeterministic",
             lambda: _native("kind=nondeterministic,op=maximum", chain(24, {13: "maximum"}, _ANY), calls=4),
             "nondeterministic",
             ["maximum"],
-            24,
+            4,
         ),
     ]
 
@@ -486,6 +491,14 @@ FAULTS = [*_of_kinds(), *_of_sizes(), *_pairs(), *_conditions(), *_calls(), *_pr
 
 def ops_of(case: Case) -> list[str]:
     return [node["op"] for node in case.graph.nodes if node["kind"] != "Input"]
+
+
+def proves_itself(result: Result) -> bool:
+    """Whether the repro file of a result fails in the same way in a new process: what is told with the path of a file."""
+    with tempfile.TemporaryDirectory(prefix="suture-bench-") as directory:
+        given = ReproFile(result.original, launcher.input_names(result.original))
+        path = repro_file.write(modes.smallest(given, result), Path(directory), repro_file.REPRO)
+        return certify.certify(path).reproduced
 
 
 def is_minimal(case: Case, seeded: Seeded) -> bool:

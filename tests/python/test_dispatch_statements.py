@@ -295,6 +295,99 @@ def run():
 CALLS = [()]
 """
 
+ODD_CORNERS = """
+import contextlib
+
+
+class Owner:
+    def last(self):
+        return "last"
+
+    def first(self):
+        return "first"
+
+    def pick(self, flag):
+        return (self.last if flag else self.first)()
+
+
+def comprehensions(rows, flag):
+    with contextlib.nullcontext():
+        if flag:
+            return [key for key, value in rows]
+    named = {key: value + 1 for key, value in rows} if rows else None
+    [seen.append(row) for row in rows if row]
+    return named, {value for key, value in rows}
+
+
+async def stream(rows):
+    for row in rows:
+        yield row
+
+
+async def nested(rows):
+    return [[i + j async for i in stream([1, 2])] for j in rows], {k: v async for k, v in stream([(1, 2)])}
+
+
+def last_part(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+
+
+def run(x, rows):
+    out = ["%s%s" f"" % (x, rows), Owner().pick(x)]
+    try:
+        1 / x
+    except (ValueError if len(rows) > 5 else ZeroDivisionError) as error:
+        out.append(str(error))
+    except x or Exception:
+        pass
+    try:
+        try:
+            out.append(rows[1])
+        finally:
+            pass
+    except IndexError:
+        out.append("short")
+    out.append(x is not None and len(rows) or "")
+    out.append(x & 1 and -1.0 or 1.0)
+    out.append((x and 7) or rows and "rows" or None)
+
+    def count():
+        global total
+        total = x
+        return [total := total + each for each, _ in rows if isinstance(each, int)], total
+
+    def hidden():
+        return 1
+        def never():
+            return count, x
+
+    if True:
+        class Kept:
+            pass
+    else:
+        class Kept:
+            class Dropped:
+                pass
+    out.append(count())
+    out.append(hidden())
+    out.append(comprehensions(rows, x == 2))
+    out.append(last_part(nested([10, 20])))
+    return out, Kept.__qualname__
+
+
+total = 0
+CALLS = [(0, []), (1, [(1, 2), (3, 4)]), (2, [(5, 6)])]
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_odd_corners(version: tuple[int, int]) -> None:
+    """What the compiler does with conditions, dead code, handlers that only raise again and comprehensions it inlines."""
+    check(version, ODD_CORNERS)
+
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_expressions_that_branch_stay_expressions_where_they_must(version: tuple[int, int]) -> None:
@@ -306,6 +399,17 @@ def test_expressions_that_branch_stay_expressions_where_they_must(version: tuple
 @pytest.mark.parametrize("program", [NAMES_OF_THE_LOOP, STORED_AGAIN], ids=["attributes", "qualname"])
 def test_bodies(version: tuple[int, int], program: str) -> None:
     check(version, program)
+
+
+def test_a_function_that_has_no_loop_takes_nothing_along() -> None:
+    source = "class Outer:\n    def bad(self, x):\n        x[1:2:3] += [4]\n    def good(self):\n        return 1\n"
+    record = _toolbox.decompile_marshal(compile_here(source, 0), RUNNING, compile_here, "", None, "", 3)
+    assert {name: tier for name, _, tier, _, _ in record["codes"]} == {
+        "<module>": 3,
+        "Outer": 3,
+        "Outer.bad": 4,
+        "Outer.good": 3,
+    }
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -431,9 +431,9 @@ def test_a_failure_that_shows_once_per_process_shares_no_child():
     from suture import register_backend
 
     register_backend("shy", shy)
-    with Oracle(without_evidence(20).with_(backend="shy")) as oracle:
-        oracle.reproduce()
-        assert not oracle.reuses
+    result = minimise(without_evidence(20).with_(backend="shy"))
+    assert ops_of(result.case) == ["maximum"] and result.complete and result.rate == 1
+    assert "begins again with a process per candidate" in result.log() and not failed
 
 
 def test_processor_time_is_limited_per_run_and_not_per_child():
@@ -470,3 +470,13 @@ def test_passing_cases_share_a_child_and_a_failure_is_judged_alone():
     with Oracle(case) as oracle:
         kinds = [outcome.kind for outcome in oracle.outcomes([good, good, case, good])]
     assert kinds == ["pass", "pass", "segfault", "pass"]
+
+
+def test_loading_the_compiler_ends_only_children_that_nobody_uses() -> None:
+    """A server has a child that candidates share when the first case comes that is compiled."""
+    failing = chain(5, {2: "maximum"}, fault="op=maximum,kind=run_error")
+    with Servers() as servers, Oracle(failing, servers=servers) as oracle:
+        oracle.reproduce()
+        assert oracle.ask([failing.with_(backend="native"), failing]) == [Verdict.PASS, Verdict.SAME]
+        assert oracle.judge([failing.with_(backend="native")], alone=True)[0].verdict is Verdict.PASS
+        assert oracle.ask([failing]) == [Verdict.SAME]

@@ -1,6 +1,6 @@
 """The search for the smallest case that fails in the same way.
 
-    reproduce      the signature, how often it fails, limits
+    reproduce      the signature, how often it fails, limits; the case runs once more when the first candidate does not fail
     lowering       the lowered graph instead, on request, when it fails in the same way (lowered.py)
     suspects       ops that the failure points at (suspects.py)
     ops            which ops are needed; what they read from others becomes inputs with the values NumPy gives
@@ -28,7 +28,7 @@ from suture._minify import lowered as lowering
 from suture._minify import simplify, suspects
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.checkpoint import Checkpoint
-from suture._minify.defaults import BUDGET
+from suture._minify.defaults import BUDGET, RUN_SECONDS
 from suture._minify.operations import Operations, settled, with_graph
 from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle, Servers
 from suture._minify.progress import Progress
@@ -87,6 +87,7 @@ class Result:
                inputs, sizes, dtypes, layouts, values, options, calls
     runs       of cases, all in all: also the first ones and the last check, which lead to nothing smaller
     children   processes that ran them
+    run_limit  seconds after which a stage of the last runs was a hang
     complete   False: interrupted, or the budget was used up; `stopped` says why
     """
 
@@ -101,6 +102,7 @@ class Result:
     runs: int = 0
     children: int = 0
     seconds: float = 0.0
+    run_limit: float = RUN_SECONDS
     complete: bool = True
     stopped: str = ""
     outcome: Outcome | None = None
@@ -135,6 +137,10 @@ class Stage(Protocol):
 
 class _Stop(Exception):
     """The search ends where it is."""
+
+
+class _NotSteady(Exception):
+    """The case as it was given does not fail each time."""
 
 
 def minimise(
@@ -174,8 +180,7 @@ def minimise(
         try:
             if lowered:
                 search.lower()
-            search.run()
-            if not search.check():
+            if not search.is_steady():
                 search.begin_again()
                 search.run()
                 search.check()
@@ -202,6 +207,7 @@ class _Search:
         self._known: dict[str, Verdict] = {}
         self._free: frozenset[str] = frozenset()  # keys of cases that the checkpoint knows: they cost nothing
         self._counted: set[str] = set()  # keys of cases that are no further call
+        self._second: int | None = None  # ticket of the second run of the case as it was given; 0: it has ended
         self._checkpoint: Checkpoint | None = None
 
     def start(self, oracle: Oracle | TestOracle, checkpoint: Path | None, max_bytes: int) -> None:
@@ -240,6 +246,14 @@ class _Search:
             self._prepare(case)
             self.result.case = self._settled
             self._taken.append(self.result.case)
+
+    def is_steady(self) -> bool:
+        """The whole search of a failure that seems to come each time; False: it does not."""
+        try:
+            self.run()
+            return self.check()
+        except _NotSteady:
+            return False
 
     def run(self) -> None:
         case = self.result.case
@@ -323,16 +337,36 @@ class _Search:
                 else:
                     waiting[self._oracle.submit(case)] = candidate
             for ticket, judgement in self._oracle.wait() if waiting else ():
+                if ticket == self._second:
+                    self._hold_against(judgement)
+                    continue
                 candidate = waiting.pop(ticket)
                 self._learn(built[candidate], judgement)
                 reducer.report(candidate, judgement.verdict)
+                if judgement.verdict is not Verdict.SAME:
+                    self._run_again()
             seen = self._note(stage, reducer, seen, built)
-        while waiting and (done := self._oracle.wait()):  # answers that nobody needs now
+        while (waiting or self._second) and (done := self._oracle.wait()):  # answers that nobody needs now
             for ticket, judgement in done:
-                self._learn(built[waiting.pop(ticket)], judgement)
+                if ticket == self._second:
+                    self._hold_against(judgement)
+                else:
+                    self._learn(built[waiting.pop(ticket)], judgement)
         if reducer.out_of_budget:
             raise _Stop(f"the budget of {self._budget} oracle calls is used up")
         return reducer
+
+    def _run_again(self) -> None:
+        """A candidate passed, or failed in another way. Before more of them are judged: does the case as it was given fail each time?
+        Where the first question is the last, the check of the result tells."""
+        hangs = self.result.signature.kind == "hang"  # it would be waited for once more
+        if self._second is None and self._oracle.reuses and not hangs:
+            self._second = self._oracle.submit(self._oracle.case)
+
+    def _hold_against(self, second: Judgement) -> None:
+        self._second = 0
+        if second.verdict is not Verdict.SAME:
+            raise _NotSteady
 
     def _built(self, stage: Stage, choice: Sequence[int]) -> Case | None:
         try:
@@ -388,11 +422,14 @@ class _Search:
     # --- the end ---
 
     def finish(self) -> None:
+        self.result.run_limit = self._oracle.limits.seconds
         self.result.runs, self.result.children = self._oracle.runs, self._oracle.children
         self.result.seconds = self._seconds()
 
     def begin_again(self) -> None:
         """With the case as it was given, and a child per candidate."""
+        while self._oracle.wait():
+            pass  # nobody needs these answers
         what = "the smallest case in a process of its own; the search begins again with a process per candidate"
         if self._oracle.reuses and self._oracle.comes_and_goes():
             self.result.rate = self._oracle.rate
@@ -407,18 +444,18 @@ class _Search:
         self._counted.clear()
 
     def check(self) -> bool:
-        """The result once more: at last with the limits that were asked for, in a child that has run nothing else. What fails no
-        more was luck, and the smallest case before it that does fail is the result. False: it does not fail each time, though the first
+        """The result once more: with the limits that were asked for, in a child that has run nothing else. What fails no more was
+        luck, and the smallest case before it that does fail is the result. False: it does not fail each time, though the first
         runs of the search did; candidates have shared children, and that may be why they failed."""
-        self._oracle.limits = self._limits
+        if self.result.signature.kind != "hang":  # that would be waited for at length
+            self._oracle.limits = self._limits
         for lucky, case in enumerate(reversed(self._taken)):
-            judgements = self._oracle.again(case, _CHECKS)
-            same = [judgement for judgement in judgements if judgement.verdict is Verdict.SAME]
-            if self._oracle.reuses and len(same) < len(judgements):
+            judgements = self._checked(case)
+            if self._oracle.reuses and any(judgement.verdict is not Verdict.SAME for judgement in judgements):
                 return False
-            if not same:
+            if judgements[-1].verdict is not Verdict.SAME:
                 continue
-            self.result.case, self.result.outcome = case, same[0].outcome
+            self.result.case, self.result.outcome = case, judgements[-1].outcome
             if lucky:
                 self.result.complete = False
                 self.result.stopped = f"{lucky} smaller cases failed in the search and not in {_CHECKS} checks"
@@ -427,6 +464,15 @@ class _Search:
             f"the failure was lost: no case of this search fails any more; it failed in {self.result.rate:.0%} of the runs at the "
             "beginning. More calls per run (calls=) make it fail more often"
         )
+
+    def _checked(self, case: Case) -> list[Judgement]:
+        """Of what should fail each time, all runs; of what comes and goes up to the first that fails."""
+        if self._oracle.reuses:
+            return self._oracle.again(case, _CHECKS)
+        judgements: list[Judgement] = []
+        while len(judgements) < _CHECKS and (not judgements or judgements[-1].verdict is not Verdict.SAME):
+            judgements += self._oracle.judge([case], alone=True)
+        return judgements
 
 
 def _has_less(case: Case, than: Case) -> bool:

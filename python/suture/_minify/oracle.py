@@ -40,7 +40,7 @@ _MOST_CACHED = 512 << 20  # bytes of arrays that a server keeps
 _MISSED = 1e-4  # chance to miss a failure that comes and goes
 _LEAST_REPEATS = 8  # of such a failure: its rate is known from a few runs only
 _MOST_REPEATS = 25
-_FIRST_RUNS, _FLAKY_RUNS = 2, 10  # the last check of the result looks again
+_FLAKY_RUNS = 10
 _RARE_RUNS, _RARE_SECONDS = 30, 20.0  # for a failure that was seen before and does not come; whichever ends first
 
 
@@ -302,7 +302,7 @@ class Oracle:
         """Runs the case and fixes the signature, unless there is one. NotReproduced when the case does not fail so. `meanwhile` is
         called while the first run goes on."""
         wanted = self.signature
-        outcomes = self._runs_of(self.case, _FIRST_RUNS, _FIRST_RUNS, alone=False, meanwhile=meanwhile)
+        outcomes = self._run([self.case], meanwhile, alone=False)
         same = _same(outcomes, wanted)
         if outcomes[0].kind == "hang":
             # Each further candidate that hangs costs the limit: this is enough to tell a hang from a slow machine.
@@ -310,12 +310,12 @@ class Oracle:
         flaky = len(same) < len(outcomes) or any(outcome.kind == "nondeterministic" for outcome in same)
         self.reuses = not flaky
         if flaky:
-            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes), alone=True)
+            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
             began = time.monotonic()
             while wanted and not _same(outcomes, wanted) and len(outcomes) < _RARE_RUNS:
                 if time.monotonic() > began + _RARE_SECONDS:
                     break
-                outcomes += self._runs_of_case(1, alone=True)
+                outcomes += self._runs_of_case(1)
             same = _same(outcomes, wanted)
         if not same:
             raise NotReproduced(_why_not(wanted, outcomes), outcomes)
@@ -325,7 +325,7 @@ class Oracle:
 
     def comes_and_goes(self) -> bool:
         """The case has passed, though it failed in each of its first runs: how often does it fail? False: in every run."""
-        outcomes = self._runs_of_case(_FLAKY_RUNS, alone=True)
+        outcomes = self._runs_of_case(_FLAKY_RUNS)
         failing = [outcome for outcome in outcomes if self.signature and self.signature.judge(outcome) is Verdict.SAME]
         if not failing or len(failing) == len(outcomes):
             return False
@@ -340,19 +340,15 @@ class Oracle:
             self.reuses = False
             self.repeats = runs_until_seen(self.rate)
 
-    def _runs_of_case(self, count: int, alone: bool) -> list[Outcome]:
-        """Not alone: they share a child, if it lives that long."""
-        return self._runs_of(self.case, count, 1 if alone else count, alone)
+    def _runs_of_case(self, count: int) -> list[Outcome]:
+        """Each in a child of its own."""
+        return self._runs_of(self.case, count, 1)
 
-    def _runs_of(
-        self, case: Case, count: int, together: int, alone: bool, meanwhile: Callable[[], None] = _nothing
-    ) -> list[Outcome]:
+    def _runs_of(self, case: Case, count: int, together: int) -> list[Outcome]:
         """`together`: so many in one child, if it lives that long."""
         outcomes: list[Outcome] = []
         while len(outcomes) < count:
-            times = min(count - len(outcomes), together)
-            outcomes += self._run([case], meanwhile, alone, times)
-            meanwhile = _nothing
+            outcomes += self._run([case], times=min(count - len(outcomes), together))
             if outcomes[-1].kind == "hang":
                 break  # once is long enough
         return outcomes
@@ -360,10 +356,7 @@ class Oracle:
     def again(self, case: Case, count: int) -> list[Judgement]:
         """Runs in a child that has run nothing else; in more when one of them ends it. A hang is the last."""
         assert self.signature is not None
-        return [
-            Judgement(self.signature.judge(outcome), outcome)
-            for outcome in self._runs_of(case, count, count, alone=True)
-        ]
+        return [Judgement(self.signature.judge(outcome), outcome) for outcome in self._runs_of(case, count, count)]
 
     # --- candidates ---
 

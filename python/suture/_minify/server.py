@@ -61,7 +61,8 @@ class Server:
         self._connection = connection
         self._arrays: dict[str, np.ndarray] = {}
         self._directory = tempfile.mkdtemp(prefix="suture-minify-")
-        self._children = 0
+        self._children = 0  # that there were
+        self._living: list[_Child] = []
         self._spares: list[_Child] = []  # the next ones, forked ahead of time
         self._shared: _Child | None = None  # has run cases that ended in order
         self._compiles = self._asked = False  # the compiler is loaded here; a child was looked at for it
@@ -80,9 +81,8 @@ class Server:
         except wire.Closed:
             pass
         finally:
-            for child in (self._shared, *self._spares):
-                if child is not None:
-                    child.end(stay=self._spares)
+            for child in list(self._living):
+                self._end(child)
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def _serve(self, request: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ class Server:
         try:
             child.begin(request, self._arrays)
             if not self._spares:  # the next request may take a new child, too: it is forked while this one works
-                self._spares.append(self._new_child(child))
+                self._spares.append(self._new_child())
             outcomes = child.outcomes(request, self._connection)
             rows = [outcome.to_dict() for outcome in outcomes]
             wire.send(self._connection, {"outcomes": rows, "new_child": child.runs == 1})
@@ -101,8 +101,8 @@ class Server:
             self._warm_up_like(child)
         finally:
             for ended in (old, child):
-                if ended is not None and ended is not self._shared and not ended.ended:
-                    ended.end(stay=(child, *self._spares))
+                if ended is not None and ended is not self._shared:
+                    self._end(ended)
         self._fork_spares()
 
     def _fork_spares(self) -> None:
@@ -131,14 +131,22 @@ class Server:
         self._compiles = True
         warm_up("native")
         while self._spares:
-            self._spares.pop().end(stay=(self._shared, *self._spares))
+            self._end(self._spares.pop())
 
-    def _new_child(self, working: _Child | None = None) -> _Child:
+    def _new_child(self) -> _Child:
         self._children += 1
         directory = os.path.join(self._directory, str(self._children))
         os.mkdir(directory)
-        others = [child.pipe for child in (self._shared, working, *self._spares) if child is not None]
-        return _Child(directory, self._arrays, [self._connection, *others])
+        others = [child.pipe for child in self._living]
+        child = _Child(directory, self._arrays, [self._connection, *others])
+        self._living.append(child)
+        return child
+
+    def _end(self, child: _Child) -> None:
+        """Once, with all that it started."""
+        if child in self._living:
+            self._living.remove(child)
+            child.end(stay=self._living)
 
 
 def _keep(arrays: dict[str, np.ndarray], request: dict[str, Any], blocks: list[bytearray]) -> None:
@@ -156,7 +164,6 @@ class _Child:
         self._known = set(arrays)
         self._limits: dict[str, Any] | None = None  # of its first request
         self.runs = 0
-        self.ended = False
         self.pipe, theirs = socket.socketpair()
         self._trace = os.memfd_create("traceback")
         self._stage = _Stage()
@@ -199,11 +206,11 @@ class _Child:
             return None
         return _COMPILER in text if text else None
 
-    def end(self, stay: Sequence[_Child | None] = ()) -> None:
-        self.ended = True
+    def end(self, stay: Sequence[_Child]) -> None:
+        """Those who stay are children of this process, too."""
         self.pipe.close()
         os.close(self._trace)
-        _end(self._pid, [child._pid for child in stay if child is not None and child is not self])
+        _end(self._pid, [child._pid for child in stay])
         shutil.rmtree(self._directory, ignore_errors=True)
 
 

@@ -101,6 +101,7 @@ class Decompiler {
 
   // ---- text
   std::string class_around(const Unit& unit) const;
+  std::set<std::string> variables_around(const Unit& unit) const;
   Rendering render(const CodeTree& code, const std::set<const CodeTree*>& stubs);
   Result<Statements> definition(const NestedCode& nested, Rendering& out,
                                 const std::set<const CodeTree*>& stubs);
@@ -208,9 +209,13 @@ Result<Statements> Decompiler::definition(const CodeTree& code, Rendering& out,
   const Unit& unit = units_[static_cast<size_t>(unit_of_.at(&code))];
   const bool own = unit.code == &code;
   if (own && unit.attempt >= kDispatchAttempt) {
-    SUTURE_TRY(body, body_of(unit, out, stubs));
+    auto body = body_of(unit, out, stubs);
+    if (!body) {
+      out.failed[&code] = body.error().message;
+      body = Statements{out.tree.make<syntax::Pass>()};
+    }
     if (is_module_code(code) || !is_definition_code(code)) return body;
-    return Statements{make_definition(code, std::move(body), out.tree)};
+    return Statements{make_definition(code, std::move(*body), out.tree)};
   }
   return structured(code, {}, out, stubs);
 }
@@ -255,6 +260,16 @@ std::string Decompiler::class_around(const Unit& unit) const {
   }
 }
 
+// The variables of the functions that a unit stands in.
+std::set<std::string> Decompiler::variables_around(const Unit& unit) const {
+  std::set<std::string> all;
+  for (int at = unit.parent; at >= 0; at = units_[static_cast<size_t>(at)].parent) {
+    const CodeView& view = units_[static_cast<size_t>(at)].code->view;
+    if (view.flags & kCodeOptimized) all.insert(view.local_names.begin(), view.local_names.end());
+  }
+  return all;
+}
+
 // What stands inside the definition of a unit.
 Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
                                        const std::set<const CodeTree*>& stubs) {
@@ -264,7 +279,8 @@ Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
   }
   if (unit.attempt == kDispatchAttempt) {
     const auto nested = [&](const NestedCode& code, SyntaxTree&) { return definition(code, out, stubs); };
-    SUTURE_TRY(loop, dispatch_loop(*unit.code, class_around(unit), nested, out.tree));
+    SUTURE_TRY(loop,
+               dispatch_loop(*unit.code, {class_around(unit), variables_around(unit)}, nested, out.tree));
     out.synthetic_locals.insert(loop.synthetic_locals.begin(), loop.synthetic_locals.end());
     return std::move(loop.body);
   }

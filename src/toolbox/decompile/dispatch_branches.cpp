@@ -88,12 +88,11 @@ int Machine::join_of(int start, int& last) const {
   return -1;
 }
 
-// True: the expression stands on the stack, and control is where its ways join.
-bool Machine::fold_branches() {
+// True: the expression stands on the stack, and control is where its ways join. `needed`: although nothing is under construction.
+bool Machine::fold_branches(bool needed) {
   const auto count = static_cast<size_t>(tested_values(at_));
   if (count == 0 || slots_.size() < count) return false;
   const size_t below = slots_.size() - count;
-  bool needed = false;
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (i < below) needed = needed || is_under_construction(slots_[i]);
     if (i >= below && slots_[i].kind != SlotKind::kValue) return false;
@@ -104,15 +103,9 @@ bool Machine::fold_branches() {
   CodeTree with_values = code_;
   std::map<std::string, Expression*> arguments;
   std::set<int> uses;
-  LiftedCode stretch = cut_out(at_, last, join);
+  LiftedCode stretch = cut_out(at_, join);
   for (size_t i = count; i-- > 0;) {
-    LiftedInstruction load = lifted_.at(at_);
-    load.op = Op::LoadFast;
-    load.arg = static_cast<int>(with_values.view.local_names.size());
-    load.target = load.handler = -1;
-    load.next = stretch.entry;
-    stretch.entry = stretch.size();
-    stretch.instructions.push_back(load);
+    put_in_front(stretch, {.op = Op::LoadFast, .arg = static_cast<int>(with_values.view.local_names.size())});
     with_values.view.local_names.push_back(".value" + std::to_string(i));
     with_values.view.local_kinds.push_back(kLocalPlain);
     arguments[with_values.view.local_names.back()] = slots_[below + i].expr;
@@ -131,27 +124,39 @@ bool Machine::fold_branches() {
   return true;
 }
 
-// The instructions from `first` to `last`, with a return in the place of `join`.
-LiftedCode Machine::cut_out(int first, int last, int join) const {
+// What runs from `first` on, with a return in the place of `join`. Regions around it are not its business.
+LiftedCode Machine::cut_out(int first, int join) const {
+  std::map<int, int> place;  // in the order of the code
+  std::vector<int> work = {first};
+  const auto landing = [&](int to) { return to < 0 ? -1 : lifted_.skip_empty(to); };
+  while (!work.empty()) {
+    const int at = work.back();
+    work.pop_back();
+    if (at < 0 || at == join || !place.emplace(at, 0).second) continue;
+    work.push_back(landing(lifted_.at(at).next));
+    work.push_back(landing(lifted_.at(at).target));
+  }
   LiftedCode out;
-  const auto begin = lifted_.instructions.begin();
-  out.instructions.assign(begin + first, begin + last + 1);
-  const int end = out.size();
-  const auto moved = [&](int index) {
-    const int at = index < 0 ? -1 : lifted_.skip_empty(index);
-    return at == join ? end : at >= first && at <= last ? at - first : -1;
-  };
+  for (auto& [at, index] : place) {
+    index = out.size();
+    out.instructions.push_back(lifted_.at(at));
+  }
+  place[join] = out.size();
   for (LiftedInstruction& each : out.instructions) {
-    each.next = moved(each.next);
-    each.target = moved(each.target);
+    const int next = landing(each.next), target = landing(each.target);
+    each.next = next < 0 ? -1 : place.at(next);
+    each.target = target < 0 ? -1 : place.at(target);
     each.handler = -1;
   }
-  LiftedInstruction result = lifted_.at(last);
-  result.op = Op::Return;
-  result.next = result.target = result.handler = -1;
-  out.instructions.push_back(result);
-  out.entry = 0;
+  out.instructions.push_back({.op = Op::Return});
+  out.entry = place.at(first);
   return out;
+}
+
+void Machine::put_in_front(LiftedCode& code, LiftedInstruction instruction) {
+  instruction.next = code.entry;
+  code.entry = code.size();
+  code.instructions.push_back(instruction);
 }
 
 }  // namespace suture::toolbox::dispatch

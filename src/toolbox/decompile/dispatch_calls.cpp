@@ -38,6 +38,9 @@ void Machine::call(int count, const suture::Constant* names) {
   slots_.resize(slots_.size() - static_cast<size_t>(count));
   Slot second = pop(), first = pop();
   Slot callee = first.kind == SlotKind::kNull ? second : first;
+  // The compiler leaves a NULL beside an attribute where both stand together in one block only.
+  callee.plain = first.kind == SlotKind::kNull && callee.waits && count == 0 &&
+                 slots_.size() < nodes_[static_cast<size_t>(std::max(node_, 0))].entry.size();
   if (first.kind != SlotKind::kNull && second.kind != SlotKind::kNull && second.kind != SlotKind::kSelf) {
     args.insert(args.begin(), second);
   }
@@ -97,6 +100,13 @@ void Machine::call_value(Slot callee, std::vector<Slot> args, std::vector<Keywor
   }
   std::set<int> uses = callee.uses;
   Expressions values;
+  if (callee.plain && as<Attribute>(callee.expr)) {  // no method
+    const int local = next_spare_++;
+    spill_all();
+    out_->push_back(make<Assign>(Expressions{slot_name(local)}, callee.expr));
+    callee.expr = slot_name(local);
+    uses = {local};
+  }
   if (callee.kind != SlotKind::kValue && callee.kind != SlotKind::kEntered)
     return fail("a call of what no expression gives");
   for (Slot& arg : args) {
@@ -221,12 +231,31 @@ void Machine::make_function(int flags) {
     const bool lambda = expr->value->kind == ExpressionKind::Lambda;
     function.kind = late ? SlotKind::kLate : lambda ? SlotKind::kValue : SlotKind::kComprehension;
     function.expr = expr->value;
+    if (!lambda) note_stores(*constant->code);
     function.awaited = (constant->code->view.flags & kCodeCoroutine) != 0;
   }
   for (const FunctionAttribute flag : kFunctionAttributes) {
     if (flags & flag) set_function_attribute(function, flag, pop());
   }
   slots_.push_back(std::move(function));
+}
+
+// What a comprehension assigns to is declared in the code around it.
+void Machine::note_stores(const CodeTree& comprehension) {
+  const auto lifted = lift(comprehension);
+  if (!lifted) return;
+  const auto& locals = code_.view.local_names;
+  for (const LiftedInstruction& it : lifted->instructions) {
+    const auto& names = it.op == Op::StoreGlobal ? comprehension.view.names : comprehension.view.local_names;
+    if ((it.op != Op::StoreGlobal && it.op != Op::StoreDeref) || it.arg < 0 ||
+        it.arg >= static_cast<int>(names.size()))
+      continue;
+    const std::string& id = names[static_cast<size_t>(it.arg)];
+    if (it.op == Op::StoreGlobal) globals_.insert(unmangled(class_name_, id));
+    const auto at = std::ranges::find(locals, id);
+    if (it.op == Op::StoreDeref && at != locals.end() && is_free(static_cast<int>(at - locals.begin())))
+      nonlocals_.insert(unmangled(class_name_, id));
+  }
 }
 
 void Machine::set_function_attribute(Slot& function, int flag, const Slot& value) {
@@ -446,6 +475,22 @@ bool Machine::execute_exception(const LiftedInstruction& it) {
 
 // ---- the end of a node
 
+// Where a jump that keeps its value comes to when the value is tested again there: that test has no effect of its own. -1: the value
+// is kept.
+int Machine::threaded_target(const LiftedInstruction& jump) const {
+  int at = lifted_.skip_empty(jump.target);
+  for (int steps = 0; at >= 0 && steps < lifted_.size(); ++steps) {
+    const LiftedInstruction& next = lifted_.at(at);
+    const auto test = static_cast<JumpTest>(next.flag);
+    if (next.op != Op::JumpIf && next.op != Op::JumpIfOrPop) return -1;
+    if (test != JumpTest::kTrue && test != JumpTest::kFalse) return -1;
+    if (next.flag != jump.flag) return next.next;
+    if (next.op == Op::JumpIf) return next.target;
+    at = lifted_.skip_empty(next.target);
+  }
+  return -1;
+}
+
 void Machine::branch(const LiftedInstruction& it) {
   Context* context = nodes_[static_cast<size_t>(node_)].context;
   const auto kind = static_cast<JumpTest>(it.flag);
@@ -462,19 +507,36 @@ void Machine::branch(const LiftedInstruction& it) {
     jumping = slots_;
     slots_.pop_back();
   }
+  if (const auto* compare = it.op == Op::JumpIf ? as<Compare>(test) : nullptr;
+      compare && compare->ops.size() == 1 && constant_of(compare->comparators[0]) &&
+      constant_of(compare->comparators[0])->is(suture::Constant::Kind::kNone) &&
+      (compare->ops[0] == CompareOperator::Is || compare->ops[0] == CompareOperator::IsNot)) {
+    // The compiler makes one jump of it, but for where it has seen the test too late.
+    spill_all(uses);
+    const int local = next_spare_++;
+    out_->push_back(make<Assign>(Expressions{slot_name(local)}, test));
+    test = slot_name(local);
+    uses = {local};
+  }
   bool when_true = kind == JumpTest::kTrue;
   if (kind == JumpTest::kNone || kind == JumpTest::kNotNone) {
     Expression* none = make<syntax::Constant>(suture::Constant::none());
     test = make<Compare>(test, std::vector{CompareOperator::Is}, Expressions{none});
     when_true = kind == JumpTest::kNone;
   }
-  if (it.op != Op::JumpIfOrPop) {
+  int target = it.target;
+  if (it.op == Op::JumpIfOrPop) {
+    if (const int threaded = threaded_target(it); threaded >= 0) {  // the value is gone there
+      target = threaded;
+      jumping.pop_back();
+    }
+  } else {
     spill_all(uses);
     jumping = slots_;
   }
   // What the ways need in their `_s` may be what the test reads: it is evaluated first in both.
   Statements yes, no;
-  go(it.target, std::move(jumping), context, yes);
+  go(target, std::move(jumping), context, yes);
   go(it.next, slots_, context, no);
   out_->push_back(
       make<If>(test, when_true ? std::move(yes) : std::move(no), when_true ? std::move(no) : std::move(yes)));
@@ -550,6 +612,10 @@ bool Machine::ends_node(const LiftedInstruction& it) {
   switch (it.op) {
     case Op::JumpIf:
     case Op::JumpIfOrPop: branch(it); return true;
+    case Op::Nop:
+    case Op::Jump:  // only a loop that does nothing has them
+      emit(make<While>(make<syntax::Constant>(suture::Constant::boolean(true)), Statements{make<Pass>()}));
+      return true;
     case Op::MatchSequence:
     case Op::MatchMapping:
     case Op::MatchClass: return match_statement(it);

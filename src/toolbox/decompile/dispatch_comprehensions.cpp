@@ -94,38 +94,6 @@ std::vector<Comprehension>* generators_of(Expression* expr) {
   return nullptr;
 }
 
-// The stretch as code that returns: its instructions lie between its first and its last. What restores the variables is left
-// out, and regions around it are not its business.
-LiftedCode comprehension_code(const LiftedCode& code, const Stretch& stretch, int iterable) {
-  LiftedCode out;
-  const auto begin = code.instructions.begin();
-  if (stretch.last > stretch.loop && stretch.loop > stretch.first)
-    out.instructions.assign(begin + stretch.first, begin + stretch.last + 1);
-  const int count = out.size();
-  const auto moved = [&](int index) {
-    const bool inside = index >= stretch.first && index <= stretch.last;
-    return inside ? index - stretch.first : -1;
-  };
-  for (LiftedInstruction& each : out.instructions) {
-    each.next = moved(each.next);
-    each.target = moved(each.target);
-    each.handler = -1;
-  }
-  LiftedInstruction load = code.at(stretch.first), iterate = load, result = load;
-  load.op = Op::LoadFast;
-  load.arg = iterable;
-  load.next = count + 1;
-  iterate.op = code.at(stretch.loop).op == Op::AsyncForIter ? Op::GetAiter : Op::GetIter;
-  iterate.next = 0;
-  result.op = Op::Return;
-  result.next = -1;
-  for (LiftedInstruction* each : {&load, &iterate, &result}) each->handler = -1;
-  out.entry = count;
-  if (count > 0) out.at(moved(stretch.loop)).target = count + 2;
-  out.instructions.insert(out.instructions.end(), {load, iterate, result});
-  return out;
-}
-
 }  // namespace
 
 void Machine::inlined_comprehension() {
@@ -136,8 +104,12 @@ void Machine::inlined_comprehension() {
   CodeTree with_iterable = code_;
   with_iterable.view.local_names.emplace_back(".iterable");
   with_iterable.view.local_kinds.push_back(kLocalPlain);
-  LiftedCode code = comprehension_code(lifted_, stretch, static_cast<int>(code_.view.local_names.size()));
+  // What restores the variables is left out.
+  LiftedCode code = cut_out(stretch.first, lifted_.skip_empty(lifted_.at(stretch.loop).target));
   code.tree = &with_iterable;
+  const bool is_async = lifted_.at(stretch.loop).op == Op::AsyncForIter;
+  put_in_front(code, {.op = is_async ? Op::GetAiter : Op::GetIter});
+  put_in_front(code, {.op = Op::LoadFast, .arg = static_cast<int>(code_.view.local_names.size())});
   auto value = returned_value(code, with_iterable, {});
   if (!value) return fail(value.error().message);
   auto* generators = generators_of(*value);
@@ -145,6 +117,7 @@ void Machine::inlined_comprehension() {
   generators->front().iter = iterable.expr;
   for (int saved : stretch.saved) hidden_.insert(code_.view.local_names[static_cast<size_t>(saved)]);
   push(*value, iterable.uses);
+  slots_.back().restores = static_cast<int>(stretch.saved.size());
   if (stretch.dropped) drop(pop());
   if (stretch.result_store >= 0) store(make<Name>(stored_name(lifted_.at(stretch.result_store))), {}, pop());
   at_ = stretch.last;

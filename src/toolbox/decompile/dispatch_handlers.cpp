@@ -54,10 +54,14 @@ int Machine::read_clause_type(int begin, Op check) {
   Statements evaluated;  // must stay empty: a type is one expression
   out_ = &evaluated;
   const size_t depth = slots_.size();
-  int at = begin;
+  int at = begin, joined = begin;
   while (!failed() && at >= 0 && lifted_.at(at).op != check &&
-         (at == begin || !is_leader_[static_cast<size_t>(at)])) {
+         (at == joined || !is_leader_[static_cast<size_t>(at)])) {
     at_ = at;
+    if (slots_.size() > depth && fold_branches(true)) {
+      at = joined = at_;
+      continue;
+    }
     // Whatever does not lead to a type test belongs to the clause for all exceptions.
     const Op op = lifted_.at(at).op;
     if (op == Op::JumpIf || op == Op::Reraise || op == Op::PopTop || op == Op::PopExcept ||
@@ -93,8 +97,8 @@ int Machine::explore_clause(Context* context, int begin, size_t previous, bool s
       entry.back().kind = SlotKind::kNothing;
       entry.push_back({.kind = SlotKind::kException});
     }
-  } else if (lifted_.at(begin).op == Op::Reraise) {
-    return -1;
+  } else if (lifted_.at(begin).op == Op::Reraise && !clauses_[context].empty()) {
+    return -1;  // what no clause has matched
   }
   const LiftedInstruction& first = lifted_.at(body);
   if (check >= 0 && is_store(first.op)) {

@@ -83,6 +83,14 @@ Expressions Machine::expressions(const std::vector<Slot>& slots, std::set<int>& 
   return all;
 }
 
+// Directly behind an inlined comprehension a store would change the order in which the compiler restores its variables; one of two
+// does not.
+Statement* Machine::assign(int local, Slot& slot) {
+  Expressions targets = {slot_name(local)};
+  if (std::exchange(slot.restores, 0) > 1) targets.push_back(slot_name(next_spare_++));
+  return make<Assign>(std::move(targets), slot.expr);
+}
+
 // Evaluates the value at a depth now, into a local that nothing on the stack (or in `reserved`) refers to.
 void Machine::spill(size_t depth, const std::set<int>& reserved) {
   Slot& slot = slots_[depth];
@@ -91,7 +99,7 @@ void Machine::spill(size_t depth, const std::set<int>& reserved) {
   bool free = !reserved.contains(local);
   for (size_t i = 0; i < slots_.size(); ++i) free = free && (i == depth || !slots_[i].uses.contains(local));
   if (!free) local = next_spare_++;
-  out_->push_back(make<Assign>(Expressions{slot_name(local)}, slot.expr));
+  out_->push_back(assign(local, slot));
   slot.expr = slot_name(local);
   slot.uses = {local};
   slot.waits = slot.display = false;
@@ -180,6 +188,7 @@ bool Machine::execute_load(const LiftedInstruction& it) {
     case Op::LoadGlobal: {
       const bool null_first = !lifted_.known_version_at_least(13);
       if (it.flag && null_first) push_kind(SlotKind::kNull);
+      if (hidden_globals_.contains(name(it.arg))) globals_.insert(name(it.arg));
       push(make<Name>(name(it.arg)));
       if (it.flag && !null_first) push_kind(SlotKind::kNull);
       return true;
@@ -251,7 +260,12 @@ bool Machine::execute_operator(const LiftedInstruction& it) {
       if (!op || it.arg >= 2 * kInPlace || it.arg < 0)
         return fail(fmt::format("operator {} does not exist", it.arg)), true;
       if (it.arg < kInPlace)
-        return binary([&](Expression* a, Expression* b) { return make<BinOp>(a, *op, b); });
+        return binary([&](Expression* a, Expression* b) {
+          // The compiler would make an f-string of a format and a display.
+          const suture::Constant* format = *op == Operator::Mod && as<Tuple>(b) ? constant_of(a) : nullptr;
+          if (format && format->is(suture::Constant::Kind::kStr)) a = in_local(a, uses);
+          return make<BinOp>(a, *op, b);
+        });
       // `_s += value`: the left operand gets a local of its own.
       const Slot right = operand();
       const Slot left = operand();
@@ -295,10 +309,15 @@ void Machine::keep_apart(Expressions& elements, int fewest, std::set<int>& uses)
   const bool folds = static_cast<int>(elements.size()) >= fewest &&
                      std::ranges::all_of(elements, [&](const Expression* one) { return constant_of(one); });
   if (!folds) return;
+  elements.front() = in_local(elements.front(), uses);
+}
+
+// A constant, where the compiler must not see that it is one.
+Expression* Machine::in_local(Expression* constant, std::set<int>& uses) {
   const int local = next_spare_++;
-  out_->push_back(make<Assign>(Expressions{slot_name(local)}, elements.front()));
-  elements.front() = slot_name(local);
+  out_->push_back(make<Assign>(Expressions{slot_name(local)}, constant));
   uses.insert(local);
+  return slot_name(local);
 }
 
 bool Machine::execute_display(const LiftedInstruction& it) {

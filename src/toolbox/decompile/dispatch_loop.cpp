@@ -14,7 +14,8 @@ using namespace syntax;  // NOLINT: makes nodes
 
 namespace {
 
-constexpr int kMaxNodes = 20'000;  // copies of nodes in several contexts included
+constexpr int kMaxNodes = 20'000;            // copies of nodes in several contexts included
+constexpr size_t kMaxKeptSlots = 1'000'000;  // of all nodes together
 constexpr int kMaxContexts = 2'000;
 constexpr int kMaxContextDepth = 30;  // loops and try blocks inside each other; Python allows 20 blocks
 
@@ -167,8 +168,8 @@ Context* Machine::context_for(const Slots& slots, int instruction) {
 
 bool Machine::same_shape(const Slots& a, const Slots& b) const {
   return std::ranges::equal(a, b, [&](const Slot& x, const Slot& y) {
-    const bool same_made =
-        x.definition == y.definition && (x.kind != SlotKind::kComprehension || x.expr == y.expr);
+    const bool same_made = (x.kind != SlotKind::kDefinition || x.definition == y.definition) &&
+                           (x.kind != SlotKind::kComprehension || x.expr == y.expr);
     const suture::Constant *one = constant_of(x.expr), *other = constant_of(y.expr);
     const bool same_value = one && other ? same_constant(*one, *other) : !one == !other;
     return x.kind == y.kind && (!is_mark(x.kind) || x.id == y.id) && x.name == y.name && same_made &&
@@ -207,6 +208,8 @@ int Machine::node_at(int instruction, Slots slots) {
     return known->second;
   }
   if (nodes_.size() >= kMaxNodes) fail("the code has too many blocks");
+  kept_slots_ += slots.size();
+  if (kept_slots_ > kMaxKeptSlots) fail("too many values are on the stack between the blocks of the code");
   nodes_.push_back({.start = instruction, .context = context, .entry = std::move(slots)});
   context->nodes.push_back(known->second);
   work_.push_back(known->second);
@@ -222,6 +225,7 @@ Expression* Machine::slot_name(int depth) {
 // Brings every value to its `_s<depth>`.
 void Machine::settle(Slots& slots, int instruction, Statements& out) {
   Expressions targets, values;
+  Statements alone;  // one for each
   std::set<int> written;
   bool conflict = false;
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -250,10 +254,10 @@ void Machine::settle(Slots& slots, int instruction, Statements& out) {
     written.insert(depth);
     targets.push_back(slot_name(depth));
     values.push_back(slot.expr);
+    alone.push_back(assign(depth, slot));
   }
   if (!conflict || targets.size() < 2) {
-    for (size_t i = 0; i < targets.size(); ++i)
-      out.push_back(make<Assign>(Expressions{targets[i]}, values[i]));
+    out.insert(out.end(), alone.begin(), alone.end());
   } else {
     out.push_back(make<Assign>(Expressions{make<Tuple>(targets)}, make<Tuple>(values)));
   }
@@ -337,7 +341,7 @@ void Machine::run_node(int index) {
       break;
     }
     first = false;
-    if (fold_branches()) {
+    if (fold_branches(false)) {
       joined = at_;
       continue;
     }
@@ -357,12 +361,12 @@ void Machine::run_node(int index) {
 
 namespace suture::toolbox {
 
-Result<DispatchLoop> dispatch_loop(const CodeTree& code, const std::string& class_name,
+Result<DispatchLoop> dispatch_loop(const CodeTree& code, const Surroundings& around,
                                    const NestedDefinition& nested, syntax::SyntaxTree& tree) {
-  dispatch::Machine machine(code, class_name, nested, tree, true);
+  dispatch::Machine machine(code, around, nested, tree, true);
   auto loop = machine.run();
   if (loop || !machine.differ()) return loop;
-  return dispatch::Machine(code, class_name, nested, tree, false).run();
+  return dispatch::Machine(code, around, nested, tree, false).run();
 }
 
 }  // namespace suture::toolbox

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ namespace suture::toolbox {
 struct DispatchLoop {
   syntax::Statements body;
   std::vector<std::string> synthetic_locals;  // `_pc` and the `_s` in use
+};
+
+// Where in a text the loop stands.
+struct Surroundings {
+  std::string class_name;           // of the class that mangles private names; "": none
+  std::set<std::string> variables;  // of the functions around it, which hide global variables
 };
 
 // Code that `code` makes a function of, and what the function is for.
@@ -41,8 +48,7 @@ struct NestedCode {
 using NestedDefinition = std::function<Result<syntax::Statements>(const NestedCode&, syntax::SyntaxTree&)>;
 
 // Error kUnsupported: the code has an instruction or a handler that no statement expresses; with the place.
-// `class_name`: of the class in whose text the loop stands, which mangles private names; "": none.
-Result<DispatchLoop> dispatch_loop(const CodeTree& code, const std::string& class_name,
+Result<DispatchLoop> dispatch_loop(const CodeTree& code, const Surroundings& around,
                                    const NestedDefinition& nested, syntax::SyntaxTree& tree);
 
 }  // namespace suture::toolbox

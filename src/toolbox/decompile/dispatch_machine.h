@@ -57,8 +57,10 @@ struct Slot {
   syntax::Expression* expr = nullptr;
   bool waits = false;    // has yet to be evaluated, in its turn
   bool display = false;  // built here, may grow
+  bool plain = false;    // a callee that is no method, whatever it looks like
   bool awaited = false;  // kComprehension: the await that follows is the compiler's
   int id = -1;
+  int restores = 0;     // variables that an inlined comprehension restores behind it
   int conversion = -1;  // 3.13: CONVERT_VALUE waits for FORMAT
   std::set<int> uses;   // the `_s` that occur in expr
   syntax::Statement* definition = nullptr;
@@ -106,9 +108,14 @@ struct Clause {
 
 class Machine {
  public:
-  Machine(const CodeTree& code, const std::string& class_name, const NestedDefinition& nested,
+  Machine(const CodeTree& code, const Surroundings& around, const NestedDefinition& nested,
           syntax::SyntaxTree& tree, bool keep_constants)
-      : code_(code), class_name_(class_name), nested_(nested), tree_(tree), keep_constants_(keep_constants) {}
+      : code_(code),
+        class_name_(around.class_name),
+        hidden_globals_(around.variables),
+        nested_(nested),
+        tree_(tree),
+        keep_constants_(keep_constants) {}
   Result<DispatchLoop> run();
   bool differ() const { return differ_; }  // ways that join had different values
 
@@ -180,6 +187,8 @@ class Machine {
   syntax::Expression* integer(int value) { return make<syntax::Constant>(Constant::number(value)); }
   void add_declarations(syntax::Statements& body);
   void add_unused_free_variables();
+  syntax::Statements unmade_definitions();
+  syntax::Expressions uncaptured_cells();
 
   // ---- instructions (dispatch_instructions.cpp, dispatch_calls.cpp)
   bool execute(const LiftedInstruction& it);  // false: the node ends
@@ -193,6 +202,7 @@ class Machine {
   bool execute_definition(const LiftedInstruction& it);
   bool execute_exception(const LiftedInstruction& it);
   bool ends_node(const LiftedInstruction& it);  // branch, loop, return, raise: true when it was one of them
+  int threaded_target(const LiftedInstruction& jump) const;
   void branch(const LiftedInstruction& it);
   void for_loop(const LiftedInstruction& it);
   void with_statement(const LiftedInstruction& it);
@@ -205,8 +215,10 @@ class Machine {
   bool is_class_body() const;
   Slot operand();  // pops an expression
   std::vector<Slot> operands(int count);
+  syntax::Expression* in_local(syntax::Expression* constant, std::set<int>& uses);
   void keep_apart(syntax::Expressions& elements, int fewest, std::set<int>& uses);
   static syntax::Expressions expressions(const std::vector<Slot>& slots, std::set<int>& uses);
+  syntax::Statement* assign(int local, Slot& slot);
   void spill(size_t depth, const std::set<int>& reserved);
   void spill_all(const std::set<int>& reserved = {});
   void emit(syntax::Statement* statement, const std::set<int>& uses = {});
@@ -222,6 +234,7 @@ class Machine {
   void type_alias();
   void build_class(std::vector<Slot>& args, std::vector<syntax::Keyword> keywords);
   void make_function(int flags);
+  void note_stores(const CodeTree& comprehension);
   void set_function_attribute(Slot& function, int flag, const Slot& value);
   void unpack(int before, int after);
   void inlined_comprehension();  // dispatch_comprehensions.cpp
@@ -231,8 +244,9 @@ class Machine {
   bool is_under_construction(const Slot& slot) const;
   int tested_values(int at) const;
   int join_of(int start, int& last) const;
-  bool fold_branches();
-  LiftedCode cut_out(int first, int last, int join) const;
+  bool fold_branches(bool needed);
+  LiftedCode cut_out(int first, int join) const;
+  static void put_in_front(LiftedCode& code, LiftedInstruction instruction);
   void grow(const LiftedInstruction& it);
   bool is_folded_display(const syntax::Expression* display, const Constant* constant) const;
   bool is_chunk(const syntax::Dict& dict, const syntax::Dict& more, bool of_call) const;
@@ -251,7 +265,8 @@ class Machine {
   const Constant* constant_of(const syntax::Expression* expr) const;
 
   const CodeTree& code_;
-  const std::string class_name_;  // see dispatch_loop
+  const std::string class_name_;
+  const std::set<std::string> hidden_globals_;
   const NestedDefinition& nested_;
   syntax::SyntaxTree& tree_;
   const bool keep_constants_;  // across nodes
@@ -261,6 +276,7 @@ class Machine {
   std::vector<bool> is_leader_;
   std::string suffix_, pc_name_;
   std::deque<DispatchNode> nodes_;
+  size_t kept_slots_ = 0;  // in the entries of nodes
   std::deque<Context> contexts_;
   std::map<std::tuple<Context::Kind, int, Context*>, Context*> interned_;
   std::map<std::pair<int, Context*>, int> node_of_;

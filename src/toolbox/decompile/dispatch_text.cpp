@@ -180,6 +180,47 @@ void Machine::add_unused_free_variables() {
   }
 }
 
+// Functions and classes that are among the constants although nothing makes them.
+Statements Machine::unmade_definitions() {
+  std::set<const CodeTree*> made;
+  for (const LiftedInstruction& it : lifted_.instructions)
+    if (const suture::Constant* constant = it.op == Op::LoadConst ? code_.constant(it.arg) : nullptr)
+      made.insert(constant->code.get());
+  Statements all;
+  for (const suture::Constant& constant : code_.constants) {
+    if (!constant.is(suture::Constant::Kind::kCode) || made.contains(constant.code.get())) continue;
+    const CodeKind kind = kind_of_code(*constant.code, nullptr);
+    if (kind == CodeKind::kTypeParameters || kind == CodeKind::kComprehension) continue;
+    if (auto nested = nested_({constant.code, NestedCode::Use::kDefinition, {}}, tree_))
+      all.insert(all.end(), nested->begin(), nested->end());
+  }
+  Expressions cells = uncaptured_cells();
+  if (cells.empty()) return all;
+  Expression* value = cells.size() == 1 ? cells.front() : make<Tuple>(std::move(cells));
+  all.push_back(make<syntax::Expr>(make<Lambda>(Arguments{}, value)));
+  return all;
+}
+
+// Variables that are in cells although no code object here takes them: one took them that can never be made.
+Expressions Machine::uncaptured_cells() {
+  std::set<std::string> captured;
+  const auto add_free = [&](const CodeView& view) {
+    for (size_t i = 0; i < view.local_names.size() && i < view.local_kinds.size(); ++i)
+      if (view.local_kinds[i] & kLocalFree) captured.insert(view.local_names[i]);
+  };
+  const CodeView& view = code_.view;
+  add_free(view);  // an inlined comprehension may have a cell of that name
+  for (const suture::Constant& constant : code_.constants)
+    if (constant.is(suture::Constant::Kind::kCode)) add_free(constant.code->view);
+  Expressions cells;
+  for (size_t i = 0; is_function() && i < view.local_names.size() && i < view.local_kinds.size(); ++i) {
+    const std::string& id = view.local_names[i];
+    if ((view.local_kinds[i] & kLocalCell) && !captured.contains(id) && is_identifier(id))
+      cells.push_back(make<Name>(unmangled(class_name_, id)));
+  }
+  return cells;
+}
+
 // `global` and `nonlocal`; and, behind the endless loop, what makes the compiler see locals and a generator that nothing in the
 // text shows.
 void Machine::add_declarations(Statements& body) {
@@ -192,6 +233,8 @@ void Machine::add_declarations(Statements& body) {
   add_unused_free_variables();
   if (!nonlocals_.empty())
     before.push_back(make<Nonlocal>(std::vector<std::string>(nonlocals_.begin(), nonlocals_.end())));
+  if (Statements unmade = unmade_definitions(); !unmade.empty())
+    before.push_back(make<If>(make<syntax::Constant>(suture::Constant::boolean(false)), std::move(unmade)));
   const auto begin = body.begin() + static_cast<std::ptrdiff_t>(first_statements_.size());
   body.insert(begin, before.begin(), before.end());
   if (!is_function()) return;

@@ -68,6 +68,7 @@ std::optional<bool> truth(const Constant& constant) {
     case Kind::kNone: return false;
     case Kind::kBool:
     case Kind::kInt: return constant.integer != 0;
+    case Kind::kFloat: return constant.real != 0;
     case Kind::kBigInt:
     case Kind::kEllipsis:
     case Kind::kCode: return true;
