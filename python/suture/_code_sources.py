@@ -36,6 +36,9 @@ class Placeholders:
 
     def __init__(self) -> None:
         self.objects: list[Any] = []
+        self._made: dict[
+            int, Any
+        ] = {}  # by the identity of tuples and code objects, which can hold each other many times
 
     def marshalled(self, code: types.CodeType) -> bytes:
         try:
@@ -54,13 +57,17 @@ class Placeholders:
         kind = type(value)
         if value is None or value is ... or kind in (bool, int, float, complex, str, bytes):
             return value
-        if kind is types.CodeType:
-            return self._code(value, depth)
-        if kind is tuple:
-            return tuple(self.constant(item, depth + 1) for item in value)
+        if kind is types.CodeType or kind is tuple:
+            if id(value) not in self._made:
+                made = self._code(value, depth) if kind is types.CodeType else self._tuple(value, depth)
+                self._made[id(value)] = made
+            return self._made[id(value)]
         if kind is frozenset and not any(_is_odd(item) for item in value):
             return value
         return self.kept(value)
+
+    def _tuple(self, value: tuple[Any, ...], depth: int) -> tuple[Any, ...]:
+        return tuple(self.constant(item, depth + 1) for item in value)
 
     def kept(self, value: Any) -> list[int]:
         """What stands for the object."""
@@ -74,17 +81,15 @@ class Placeholders:
 def _is_odd(value: Any) -> bool:
     """Not what a literal gives, exactly: a subclass of int prints as something else."""
     todo = [value]
-    seen = 0
+    seen = set()  # tuples can hold each other many times
     while todo:
         item = todo.pop()
         kind = type(item)
-        seen += 1
-        if seen > 10_000_000:
-            raise ValueError("it has too many constants")
-        if kind is types.CodeType:
-            todo.extend(item.co_consts)
-        elif kind is tuple or kind is frozenset:
-            todo.extend(item)
+        if kind is types.CodeType or kind is tuple or kind is frozenset:
+            if id(item) in seen:
+                continue
+            seen.add(id(item))
+            todo.extend(item.co_consts if kind is types.CodeType else item)
         elif item is not None and item is not ... and kind not in (bool, int, float, complex, str, bytes):
             return True
     return False

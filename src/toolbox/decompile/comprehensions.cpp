@@ -48,7 +48,7 @@ class FillingReader {
  private:
   Filling problem(const char* what) {
     if (result_.problem.empty()) result_.problem = what;
-    return std::move(result_);
+    return result_;
   }
 
   // A condition that the compiler knows to be false: nothing is left of it and of the element.

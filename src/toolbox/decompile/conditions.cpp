@@ -116,6 +116,15 @@ void ConditionFolder::flip_ways_in(int node) {
   if (no >= 0) graph_.at(no).in.emplace_back(node, true);
 }
 
+// What this folder has made belongs to the branch or value that it has made it for, both of which are taken in here.
+Expression* ConditionFolder::join(BoolOperator op, Expression* a, Expression* b) {
+  if (made_.contains(b) && add_in_front(op, a, b)) return b;
+  if (op == BoolOperator::And && made_.contains(a) && add_comparison(a, b)) return a;
+  Expression* both = op == BoolOperator::And ? make_and(tree_, a, b) : make_or(tree_, a, b);
+  made_.insert(both);
+  return both;
+}
+
 bool ConditionFolder::take_in_one(int node, bool no_side) {
   const FlowNode& it = graph_.at(node);
   const int other = destination(no_side ? it.no.to : it.yes.to, it.context);
@@ -134,7 +143,7 @@ bool ConditionFolder::take_in_one(int node, bool no_side) {
     const bool body_where_false = other_no ? graph_.at(other).yes.falls : graph_.at(other).no.falls;
     if (negated && merge_ < 0 && (body_where_false || !left)) {
       if (Expression* right = make_not(tree_, b)) {
-        Expression* both = no_side ? make_or(tree_, a, right) : make_and(tree_, a, right);
+        Expression* both = no_side ? join(BoolOperator::Or, a, right) : join(BoolOperator::And, a, right);
         std::swap(graph_.at(other).yes, graph_.at(other).no);
         flip_ways_in(other);
         replace(node, both, other, false, false);
@@ -143,7 +152,7 @@ bool ConditionFolder::take_in_one(int node, bool no_side) {
     }
     if (!left) continue;
     // yes side taken in: `a and b` when the shared place is b's no; `not a or b` when it is b's yes.
-    Expression* test = other_no ? make_and(tree_, left, b) : make_or(tree_, left, b);
+    Expression* test = join(other_no ? BoolOperator::And : BoolOperator::Or, left, b);
     const bool self_yes = arrive(other, false).itself, self_no = arrive(other, true).itself;
     replace(node, test, other, self_yes, self_no);
     return true;
@@ -172,8 +181,8 @@ bool ConditionFolder::both_arrive(int node) {
   if (!yes.value || !no.value || !yes.value->expr || !no.value->expr) return false;
   FlowNode& it = graph_.at(node);
   Expression* test = it.test->expr;
-  Expression* value = no.itself    ? make_and(tree_, test, yes.value->expr)
-                      : yes.itself ? make_or(tree_, test, no.value->expr)
+  Expression* value = no.itself    ? join(BoolOperator::And, test, yes.value->expr)
+                      : yes.itself ? join(BoolOperator::Or, test, no.value->expr)
                                    : tree_.make<IfExp>(test, yes.value->expr, no.value->expr);
   if (BoolOp* both = as<BoolOp>(value)) both->whole = true;
   Edge edge{merge_, *yes.stack, false};

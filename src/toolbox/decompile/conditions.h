@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <functional>
+#include <unordered_set>
 
 #include "toolbox/decompile/flow_graph.h"
 
@@ -51,12 +52,14 @@ class ConditionFolder {
   void flip_ways_in(int node);
   bool take_in_both(int node);
   void replace(int node, syntax::Expression* test, int source, bool keep_self_yes, bool keep_self_no);
+  syntax::Expression* join(syntax::BoolOperator op, syntax::Expression* a, syntax::Expression* b);
   Value* value_of(syntax::Expression* expr, int line_order);
 
   FlowGraph& graph_;
   syntax::SyntaxTree& tree_;
   std::deque<Value>& values_;
   std::function<bool(const FlowNode&, const FlowNode&)> allowed_;
+  std::unordered_set<const syntax::Expression*> made_;
   int merge_ = -1;
   size_t slot_ = 0;
 };

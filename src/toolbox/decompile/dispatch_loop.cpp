@@ -14,7 +14,8 @@ using namespace syntax;  // NOLINT: makes nodes
 
 namespace {
 
-constexpr int kMaxNodes = 20'000;  // copies of nodes in several contexts included
+constexpr int kMaxNodes = 20'000;            // copies of nodes in several contexts included
+constexpr size_t kMaxKeptSlots = 1'000'000;  // of all nodes together
 constexpr int kMaxContexts = 2'000;
 constexpr int kMaxContextDepth = 30;  // loops and try blocks inside each other; Python allows 20 blocks
 
@@ -207,6 +208,8 @@ int Machine::node_at(int instruction, Slots slots) {
     return known->second;
   }
   if (nodes_.size() >= kMaxNodes) fail("the code has too many blocks");
+  kept_slots_ += slots.size();
+  if (kept_slots_ > kMaxKeptSlots) fail("too many values are on the stack between the blocks of the code");
   nodes_.push_back({.start = instruction, .context = context, .entry = std::move(slots)});
   context->nodes.push_back(known->second);
   work_.push_back(known->second);

@@ -277,6 +277,7 @@ class Machine {
   std::vector<bool> is_leader_;
   std::string suffix_, pc_name_;
   std::deque<DispatchNode> nodes_;
+  size_t kept_slots_ = 0;  // in the entries of nodes
   std::deque<Context> contexts_;
   std::map<std::tuple<Context::Kind, int, Context*>, Context*> interned_;
   std::map<std::pair<int, Context*>, int> node_of_;

@@ -20,6 +20,7 @@ using namespace syntax;  // NOLINT: makes nodes
 namespace {
 
 constexpr int kLongestPattern = 4000;
+constexpr int64_t kMostSteps = 1'000'000;  // those of alternatives that are tried out included
 
 // Where the tests of a pattern end that begins in the middle of the code.
 class PatternReader {
@@ -63,7 +64,8 @@ class PatternReader {
   void begin(int start, const Expressions& above) {
     std::vector<PatternItem> stack = {{.kind = PatternItem::Kind::kHole, .hole = &holes_.emplace_back()}};
     for (Expression* each : above) stack.push_back({.kind = PatternItem::Kind::kExpression, .expr = each});
-    machine_.emplace(builder_, scope_, lifted_, holes_);
+    steps_ = kMostSteps;
+    machine_.emplace(builder_, scope_, lifted_, holes_, steps_);
     machine_->begin(start, std::move(stack));
   }
 
@@ -97,6 +99,7 @@ class PatternReader {
   const Regions& regions_;
   const Scope scope_;
   std::deque<Hole> holes_;
+  int64_t steps_ = 0;
   std::optional<PatternMachine> machine_;
 };
 

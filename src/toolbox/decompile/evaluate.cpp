@@ -12,6 +12,10 @@ namespace suture::toolbox {
 
 using namespace syntax;
 
+namespace {
+constexpr size_t kMostKeptValues = 20'000'000;  // on the stacks of all edges together
+}
+
 Evaluator::Evaluator(Builder& builder, const Scope& scope, const LiftedCode& code, const Regions& regions,
                      const Blocks& blocks, const std::vector<MatchedCase>& cases)
     : builder_(builder),
@@ -174,6 +178,8 @@ void Evaluator::run_entry_block(int index) {
 // Ends the node under way; both edges leave with the current stack, which the caller may change afterwards.
 void Evaluator::finish(End end, int yes, int no) {
   FlowNode& node = graph_.at(node_);
+  kept_values_ += 2 * stack_.size();
+  if (kept_values_ > kMostKeptValues) fail("too many values are on the stack between the blocks of the code");
   node.end = end;
   node.yes = {yes, stack_, false};
   node.no = {no, stack_, false};

@@ -177,6 +177,7 @@ class Evaluator {
   std::vector<syntax::Expression**> dead_targets_;
   std::deque<syntax::Expression*> dead_store_targets_;
   int next_order_ = 0, next_sequence_ = 0;
+  size_t kept_values_ = 0;
   std::string error_;
 };
 

@@ -81,6 +81,23 @@ Expression* make_or(SyntaxTree& tree, Expression* a, Expression* b) {
   return join(tree, BoolOperator::Or, a, b);
 }
 
+bool add_in_front(BoolOperator op, Expression* a, Expression* b) {
+  BoolOp* all = as<BoolOp>(b);
+  if (!all || all->op != op || as<BoolOp>(a) || as<Compare>(a)) return false;
+  all->values.insert(all->values.begin(), a);
+  all->whole = false;
+  return true;
+}
+
+bool add_comparison(Expression* a, Expression* b) {
+  Compare* first = as<Compare>(a);
+  const Compare* second = as<Compare>(b);
+  if (!first || !second || first->comparators.back() != second->left) return false;
+  first->ops.insert(first->ops.end(), second->ops.begin(), second->ops.end());
+  first->comparators.insert(first->comparators.end(), second->comparators.begin(), second->comparators.end());
+  return true;
+}
+
 Expression* make_not(SyntaxTree& tree, Expression* test) {
   if (const UnaryOp* unary = as<UnaryOp>(test); unary && unary->op == UnaryOperator::Not)
     return unary->operand;

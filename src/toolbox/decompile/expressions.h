@@ -12,6 +12,10 @@ std::optional<syntax::CompareOperator> compare_operator(int number);
 
 syntax::Expression* make_and(syntax::SyntaxTree& tree, syntax::Expression* a, syntax::Expression* b);
 syntax::Expression* make_or(syntax::SyntaxTree& tree, syntax::Expression* a, syntax::Expression* b);
+// The same for long chains, which grow one by one, where nothing else refers to the node that is changed: `b`, which becomes
+// `a and b` or `a or b`, or `a`, which becomes `a < b < c`. False: only the functions above do it.
+bool add_in_front(syntax::BoolOperator op, syntax::Expression* a, syntax::Expression* b);
+bool add_comparison(syntax::Expression* a, syntax::Expression* b);
 // The opposite test, or null when no expression of it compiles to the same instructions: the compiler turns `not a in b`
 // into `a not in b`, which is another instruction.
 syntax::Expression* make_not(syntax::SyntaxTree& tree, syntax::Expression* test);

@@ -50,7 +50,8 @@ void FlowAnalysis::find_dominators(const FlowGraph& graph) {
   const auto count = static_cast<size_t>(graph.size());
   dominator_.assign(count, -1);
   children_.resize(count);
-  depth_.assign(count, 0);
+  // By node: the join whose ways have been followed up to here. What is below the dominator found so far needs no second walk.
+  std::vector<int> followed(count, -1);
   const auto number = [&](int node) { return number_[static_cast<size_t>(node)]; };
   const auto parent = [&](int node) -> int& { return dominator_[static_cast<size_t>(node)]; };
   parent(graph.entry) = graph.entry;
@@ -64,7 +65,11 @@ void FlowAnalysis::find_dominators(const FlowGraph& graph) {
         int a = found < 0 ? before : found, b = before;
         while (a != b) {
           while (number(a) > number(b)) a = parent(a);
-          while (number(b) > number(a)) b = parent(b);
+          while (number(b) > number(a)) {
+            int& join = followed[static_cast<size_t>(b)];
+            b = join == node ? a : parent(b);
+            join = node;
+          }
         }
         found = a;
       }
@@ -77,14 +82,32 @@ void FlowAnalysis::find_dominators(const FlowGraph& graph) {
   for (const int node : order_) {
     if (node == graph.entry) continue;
     children_[static_cast<size_t>(parent(node))].push_back(node);
-    depth_[static_cast<size_t>(node)] = depth_[static_cast<size_t>(parent(node))] + 1;
+  }
+  number_tree(graph.entry);
+}
+
+// Numbers what each node dominates from enter_ to leave_.
+void FlowAnalysis::number_tree(int root) {
+  enter_.assign(number_.size(), -1);
+  leave_.assign(number_.size(), -1);
+  int next = 0;
+  std::vector<std::pair<int, size_t>> path = {{root, 0}};
+  while (!path.empty()) {
+    auto& [node, step] = path.back();
+    if (step == 0) enter_[static_cast<size_t>(node)] = next++;
+    const std::vector<int>& below = children_[static_cast<size_t>(node)];
+    if (step < below.size()) {
+      path.emplace_back(below[step++], 0);
+    } else {
+      leave_[static_cast<size_t>(node)] = next;
+      path.pop_back();
+    }
   }
 }
 
 bool FlowAnalysis::dominates(int a, int b) const {
-  while (depth_[static_cast<size_t>(b)] > depth_[static_cast<size_t>(a)])
-    b = dominator_[static_cast<size_t>(b)];
-  return a == b;
+  const int inside = enter_[static_cast<size_t>(b)];
+  return inside >= enter_[static_cast<size_t>(a)] && inside < leave_[static_cast<size_t>(a)];
 }
 
 void FlowAnalysis::find_loops(const FlowGraph& graph) {

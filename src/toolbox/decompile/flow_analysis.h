@@ -29,11 +29,13 @@ class FlowAnalysis {
  private:
   void find_order(const FlowGraph& graph);
   void find_dominators(const FlowGraph& graph);
+  void number_tree(int root);
   void find_loops(const FlowGraph& graph);
   void find_exits(const FlowGraph& graph);
   void find_usual(const FlowGraph& graph);
 
-  std::vector<int> order_, number_, dominator_, forward_, depth_;
+  std::vector<int> order_, number_, dominator_, forward_;
+  std::vector<int> enter_, leave_;  // of the dominator tree
   std::vector<std::vector<int>> children_, predecessors_;
   std::vector<bool> usual_;  // reached without an exception
   std::map<int, std::set<int>> loops_;

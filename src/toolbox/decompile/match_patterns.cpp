@@ -88,7 +88,11 @@ class PatternMaker {
 class CaseFinder {
  public:
   CaseFinder(Builder& builder, const Scope& scope, LiftedCode& code, Regions& regions)
-      : builder_(builder), scope_(scope), code_(code), regions_(regions) {}
+      : builder_(builder),
+        scope_(scope),
+        code_(code),
+        regions_(regions),
+        steps_(kStepsAtLeast + kStepsPerInstruction * code.size()) {}
 
   std::vector<MatchedCase> run() {
     if (!worth_looking()) return {};
@@ -129,7 +133,14 @@ class CaseFinder {
   }
 
   std::optional<Found> parse(int at, bool copied) {
-    PatternMachine machine(builder_, scope_, code_, holes_);
+    const size_t known = holes_.size();
+    std::optional<Found> found = parse_into_holes(at, copied);
+    holes_.resize(known);  // the pattern is made
+    return found;
+  }
+
+  std::optional<Found> parse_into_holes(int at, bool copied) {
+    PatternMachine machine(builder_, scope_, code_, holes_, steps_);
     if (!machine.run(copied ? code_.at(at).next : at, -1) || machine.at() < 0) return std::nullopt;
     Found found{.start = at, .success = machine.at()};
     for (const PatternMachine::Failure& failure : machine.failures()) {
@@ -269,11 +280,13 @@ class CaseFinder {
   }
 
   static constexpr int kLongestGuard = 200;
+  static constexpr int64_t kStepsPerInstruction = 100, kStepsAtLeast = 100'000;
 
   Builder& builder_;
   const Scope& scope_;
   LiftedCode& code_;
   Regions& regions_;
+  int64_t steps_;
   std::deque<Hole> holes_;
   std::vector<MatchedCase> cases_;
   std::set<int> starts_, consumed_;

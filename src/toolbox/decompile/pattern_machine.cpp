@@ -71,6 +71,7 @@ int PatternMachine::behind_pops(const LiftedCode& code, const Failure& failure) 
 }
 
 bool PatternMachine::step() {
+  if (--steps_ < 0) return false;
   visited_.push_back(at_);
   const LiftedInstruction& it = code_.at(at_);
   return step_load(it) || step_test(it) || step_parts(it) || step_jump(it) || step_store(it);
@@ -430,49 +431,58 @@ std::vector<int> PatternMachine::success_path(int start) const {
   return path;
 }
 
+// The first instruction that two alternatives have in common when both succeed; -1: none.
+int PatternMachine::joint_of(int a, int b) const {
+  const std::vector<int> first = success_path(a), second = success_path(b);
+  const std::set<int> in_second(second.begin(), second.end());
+  const auto joint = std::find_if(first.begin(), first.end(), [&](int at) { return in_second.contains(at); });
+  return joint == first.end() ? -1 : *joint;
+}
+
+// Where an alternative leads when it fails: `next` becomes the start of the next one, or -1, and then `behind` where the pattern as
+// a whole fails (-1: it cannot).
+void PatternMachine::after_alternative(const PatternMachine& alternative, int& next, int& behind) const {
+  next = behind = -1;
+  if (alternative.failures().empty()) return;
+  behind = behind_pops(code_, alternative.failures().front());
+  if (behind < 0 || code_.at(behind).op != Op::Copy || code_.at(behind).arg != 1) return;
+  next = code_.at(behind).next;
+  behind = -1;
+}
+
 // COPY; alternative; ... where an alternative that fails leads to the COPY of the next one.
 bool PatternMachine::match_or() {
   if (nesting_ > kDeepestPattern) return false;
   const auto machine = [&] {
-    PatternMachine made(builder_, scope_, code_, holes_);
+    PatternMachine made(builder_, scope_, code_, holes_, steps_);
     made.nesting_ = nesting_ + 1;
     made.line_ = line_;
     return made;
   };
   std::vector<int> starts = {code_.at(at_).next};
-  int last_failure = -1;
-  while (starts.size() < 1000) {
-    PatternMachine probe = machine();
-    last_failure = -1;
-    if (!probe.run_to_failure(starts.back())) break;
-    const int behind = behind_pops(code_, probe.failures().front());
-    if (behind < 0) break;
-    last_failure = behind;
-    if (code_.at(behind).op != Op::Copy || code_.at(behind).arg != 1) break;
-    starts.push_back(code_.at(behind).next);
-    last_failure = -1;
-  }
-  if (starts.size() < 2) return false;
-  const std::vector<int> first = success_path(starts[0]), second = success_path(starts[1]);
-  const std::set<int> in_second(second.begin(), second.end());
-  const auto joint = std::find_if(first.begin(), first.end(), [&](int at) { return in_second.contains(at); });
-  if (joint == first.end()) return false;
+  int next = -1, last_failure = -1;
+  PatternMachine probe = machine();
+  if (probe.run_to_failure(starts.back())) after_alternative(probe, next, last_failure);
+  const int joint = next < 0 ? -1 : joint_of(starts[0], next);
+  if (joint < 0) return false;
   std::vector<PatternItem> bound;
   std::vector<Hole*> alternatives;
-  for (const int start : starts) {
+  for (size_t i = 0; i < starts.size(); ++i) {
     PatternMachine alternative = machine();
-    if (!alternative.run(start, *joint)) return false;
+    if (!alternative.run(starts[i], joint)) return false;
     visited_.insert(visited_.end(), alternative.visited().begin(), alternative.visited().end());
     alternatives.push_back(alternative.root());
+    after_alternative(alternative, next, last_failure);
+    if (next >= 0) starts.push_back(next);
     if (alternatives.size() == 1) {
       bound = alternative.stack();
       continue;
     }
     if (alternative.stack().size() != bound.size()) return false;
-    for (size_t i = 0; i < bound.size(); ++i) {
-      bound[i].others.push_back(alternative.stack()[i].hole);
-      const auto& others = alternative.stack()[i].others;
-      bound[i].others.insert(bound[i].others.end(), others.begin(), others.end());
+    for (size_t k = 0; k < bound.size(); ++k) {
+      bound[k].others.push_back(alternative.stack()[k].hole);
+      const auto& others = alternative.stack()[k].others;
+      bound[k].others.insert(bound[k].others.end(), others.begin(), others.end());
     }
   }
   for (const PatternItem& item : bound)
@@ -491,7 +501,7 @@ bool PatternMachine::match_or() {
     failures_.push_back({code_.at(last_failure).next, static_cast<int>(stack_.size()) - 1});
   }
   stack_.insert(stack_.end(), bound.begin(), bound.end());
-  at_ = *joint;
+  at_ = joint;
   return true;
 }
 

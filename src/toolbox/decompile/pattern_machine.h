@@ -1,6 +1,7 @@
 // PatternMachine: runs the code of one pattern over holes (see match_patterns.h).
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -56,8 +57,10 @@ class PatternMachine {
     int depth = 0;  // values to be dropped there
   };
 
-  PatternMachine(Builder& builder, const Scope& scope, const LiftedCode& code, std::deque<Hole>& holes)
-      : builder_(builder), scope_(scope), code_(code), holes_(holes) {}
+  // `steps`: how many may still be run by all machines together; alternatives are tried out before they are run.
+  PatternMachine(Builder& builder, const Scope& scope, const LiftedCode& code, std::deque<Hole>& holes,
+                 int64_t& steps)
+      : builder_(builder), scope_(scope), code_(code), holes_(holes), steps_(steps) {}
 
   // Runs from an instruction with one open hole on the stack, until all is consumed or (for an alternative) until `stop`.
   bool run(int start, int stop);
@@ -87,6 +90,8 @@ class PatternMachine {
   bool unpack(int count, int star);
   bool match_or();
   std::vector<int> success_path(int start) const;
+  int joint_of(int a, int b) const;
+  void after_alternative(const PatternMachine& alternative, int& next, int& behind) const;
   bool compare(int arg);
   bool build(Op op, int arg);
   Hole* open_hole();
@@ -102,6 +107,7 @@ class PatternMachine {
   const Scope& scope_;
   const LiftedCode& code_;
   std::deque<Hole>& holes_;
+  int64_t& steps_;
   int at_ = -1;
   Hole* root_ = nullptr;
   std::vector<PatternItem> stack_;

@@ -184,10 +184,11 @@ class Simplifier {
   }
 
   // Another branch with the same test that leads to the same place: the other copy of a loop's test.
-  const FlowNode* copy_of(const FlowNode& node) const {
+  const FlowNode* copy_of(const FlowNode& node) {
     for (const int to : {node.yes.to, node.no.to}) {
       if (to < 0 || graph_.at(to).in.size() < 2) continue;
       for (const auto& [from, no_edge] : graph_.at(to).in) {
+        if (--comparisons_left_ < 0) return nullptr;
         const FlowNode& other = graph_.at(from);
         if (&other != &node && other.end == End::kBranch &&
             same_expression(other.test->expr, node.test->expr))
@@ -198,7 +199,7 @@ class Simplifier {
   }
 
   // Would the source have both in one test? The test of a loop belongs to the loop, and its copy has the same parts.
-  bool decide_together(const FlowNode& a, const FlowNode& b) const {
+  bool decide_together(const FlowNode& a, const FlowNode& b) {
     if (b.line > 0 && a.line > 0 && b.line < a.line) return false;
     const FlowNode* copy = copy_of(b);
     if (!copy) return true;
@@ -264,6 +265,7 @@ class Simplifier {
   Evaluated& code_;
   FlowGraph& graph_;
   ConditionFolder folder_;
+  int comparisons_left_ = 5'000'000;  // of tests, in looking for copies
 };
 
 }  // namespace

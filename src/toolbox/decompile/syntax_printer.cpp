@@ -63,6 +63,15 @@ void Writer::count(const void* expression) {
   if (++printed_ > kRepetitions * seen_.size() + kAlwaysFine) fail("its text repeats values too often");
 }
 
+// The same for tuples in constants.
+void Writer::count_items(const suture::Constant& value) {
+  constexpr size_t kRepetitions = 16, kAlwaysFine = 100'000;
+  if (seen_.insert(value.items.get()).second) different_items_ += 1 + value.items->size();
+  printed_items_ += 1 + value.items->size();
+  if (printed_items_ > kRepetitions * different_items_ + kAlwaysFine)
+    fail("its text repeats constants too often");
+}
+
 Result<std::string> Writer::run() {
   std::ranges::reverse(tasks_);
   while (!tasks_.empty() && failure_.empty()) {

@@ -111,6 +111,8 @@ NumberText complex_text(double real, double imaginary) {
 
 void Writer::constant_items(const suture::Constant& value) {
   const auto& items = *value.items;
+  count_items(value);
+  if (!failure_.empty()) return;
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) text(", ");
     constant(items[i], Precedence::kTest);

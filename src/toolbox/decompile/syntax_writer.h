@@ -72,6 +72,7 @@ class Writer {
   void perform(const Task& task);
   void fail(std::string why);
   void count(const void* expression);
+  void count_items(const Constant& value);
 
   // syntax_printer_statements.cpp
   void block(const Task& task);
@@ -142,7 +143,8 @@ class Writer {
   std::vector<Task> tasks_;
   size_t mark_ = 0;  // where the parts of the node under way begin
   size_t printed_ = 0;
-  std::unordered_set<const void*> seen_;  // expressions
+  size_t printed_items_ = 0, different_items_ = 0;  // of constants
+  std::unordered_set<const void*> seen_;            // expressions
   std::deque<std::string> owned_;
   std::string failure_;
 };

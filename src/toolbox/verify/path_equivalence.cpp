@@ -40,6 +40,9 @@ const std::string& variable_name(const InstructionGraph& graph, const Node& node
                                               : graph.tree->view.local_names[static_cast<size_t>(node.index)];
 }
 
+// Values in the states of all places together.
+constexpr int64_t kMostValues = 60'000'000;
+
 class PathWalk {
  public:
   PathWalk(const InstructionGraph& first, const InstructionGraph& second, SyntheticLocals synthetic,
@@ -91,7 +94,7 @@ class PathWalk {
 
   Side first_, second_;
   SyntheticLocals synthetic_;
-  int64_t steps_left_;
+  int64_t steps_left_, values_left_ = kMostValues;
   size_t shared_count_ = 0;
   int here_first_ = 0, here_second_ = 0;  // for messages
   const Constant outcomes_[2] = {Constant::boolean(false), Constant::boolean(true)};
@@ -429,6 +432,9 @@ void PathWalk::visit(int a, int b, FrameState state) {
   Place place{a, b};
   for (const AbstractValue& value : state.synthetic)
     place.push_back(value.is(Kind::kConstant) ? value.id : -1);
+  values_left_ -= static_cast<int64_t>(state.locals.size() + state.synthetic.size() +
+                                       state.first_stack.size() + state.second_stack.size());
+  if (values_left_ < 0) return fail(a, b, "so many variables are not followed through so many instructions");
   const auto [at, fresh] = states_.try_emplace(place, state);
   if (!fresh) {
     FrameState common = common_state(at->second, state);

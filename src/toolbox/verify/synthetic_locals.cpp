@@ -92,25 +92,33 @@ bool is_name_access(Opcode opcode) {
   return opcode == Opcode::LOAD_NAME || opcode == Opcode::STORE_NAME || opcode == Opcode::DELETE_NAME;
 }
 
+constexpr size_t kWordBits = 64;
+
 class Liveness {
  public:
   Liveness(const InstructionGraph& graph, SyntheticLocals& locals) : graph_(graph), locals_(locals) {}
 
   void run() {
     const size_t count = graph_.nodes.size();
-    locals_.live.assign(count, std::vector<bool>(static_cast<size_t>(locals_.count)));
+    locals_.live.assign(count, std::vector<uint64_t>(words()));
     std::vector<std::vector<int>> before(count);
     for (size_t i = 0; i < count; ++i)
       for (const int next : successors(graph_.nodes[i]))
         before[static_cast<size_t>(next)].push_back(static_cast<int>(i));
+    // The last node comes first: what is live comes from behind.
     std::vector<int> work;
-    for (int i = static_cast<int>(count); i-- > 0;) work.push_back(i);
+    std::vector<bool> waits(count, true);
+    for (int i = 0; i < static_cast<int>(count); ++i) work.push_back(i);
     while (!work.empty()) {
       const int node = work.back();
       work.pop_back();
-      if (update(node))
-        work.insert(work.end(), before[static_cast<size_t>(node)].begin(),
-                    before[static_cast<size_t>(node)].end());
+      waits[static_cast<size_t>(node)] = false;
+      if (!update(node)) continue;
+      for (const int earlier : before[static_cast<size_t>(node)]) {
+        if (waits[static_cast<size_t>(earlier)]) continue;
+        waits[static_cast<size_t>(earlier)] = true;
+        work.push_back(earlier);
+      }
     }
   }
 
@@ -125,18 +133,23 @@ class Liveness {
 
   bool update(int index) {
     const Node& node = graph_.node(index);
-    std::vector<bool> live(static_cast<size_t>(locals_.count));
+    std::vector<uint64_t> live(words());
     for (const int next : successors(node))
-      for (size_t i = 0; i < live.size(); ++i)
-        if (locals_.live[static_cast<size_t>(next)][i]) live[i] = true;
+      for (size_t i = 0; i < live.size(); ++i) live[i] |= locals_.live[static_cast<size_t>(next)][i];
     const int number = locals_.number_of(node);
     const bool stores = node.opcode == Opcode::STORE_FAST || node.opcode == Opcode::STORE_NAME;
-    if (number >= 0) live[static_cast<size_t>(number)] = !stores;
-    std::vector<bool>& known = locals_.live[static_cast<size_t>(index)];
+    if (number >= 0) {
+      uint64_t& word = live[static_cast<size_t>(number) / kWordBits];
+      const uint64_t bit = uint64_t{1} << (static_cast<size_t>(number) % kWordBits);
+      word = stores ? word & ~bit : word | bit;
+    }
+    std::vector<uint64_t>& known = locals_.live[static_cast<size_t>(index)];
     if (known == live) return false;
     known = std::move(live);
     return true;
   }
+
+  size_t words() const { return (static_cast<size_t>(locals_.count) + kWordBits - 1) / kWordBits; }
 
   const InstructionGraph& graph_;
   SyntheticLocals& locals_;
@@ -153,9 +166,9 @@ int SyntheticLocals::number_of(const Node& node) const {
 }
 
 void SyntheticLocals::forget_dead(int node, std::vector<AbstractValue>& values) const {
-  const std::vector<bool>& live_here = live[static_cast<size_t>(node)];
+  const std::vector<uint64_t>& live_here = live[static_cast<size_t>(node)];
   for (size_t i = 0; i < values.size(); ++i)
-    if (!live_here[i]) values[i] = {};
+    if (((live_here[i / kWordBits] >> (i % kWordBits)) & 1) == 0) values[i] = {};
 }
 
 Result<SyntheticLocals> find_synthetic_locals(const InstructionGraph& first, const InstructionGraph& second,

@@ -1,6 +1,7 @@
 // Which locals of a graph are synthetic, and where they are live.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,8 @@ namespace suture::toolbox {
 struct SyntheticLocals {
   int count = 0;
   std::vector<int> number_of_local;  // per local of the second: its number, -1: not synthetic
-  std::vector<std::vector<bool>>
-      live;  // per node of the second, per number: may be read before it is written
-
+  // Per node of the second, a bit per number: may be read before it is written.
+  std::vector<std::vector<uint64_t>> live;
   std::vector<int> number_of_name;  // per name of the second, when it has no locals
   std::string seen_by;              // what may see them; "": nothing
 
