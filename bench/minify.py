@@ -14,7 +14,7 @@ from typing import Any
 from bench import bars
 from bench.minify_beside_torch import beside_torch
 from bench.minify_faults import FAULTS as BACKEND_FAULTS
-from bench.minify_faults import Seeded, chain, dag, is_minimal, ops_of
+from bench.minify_faults import Seeded, chain, dag, is_minimal, ops_of, proves_itself
 from bench.minify_native_faults import NATIVE_FAULTS
 from bench.minify_program_faults import PROGRAM_FAULTS, reduced
 from bench.minify_program_faults import is_minimal as program_is_minimal
@@ -33,7 +33,7 @@ def _reduced(seeded: Seeded, servers: Servers, workers: int = 1, case: Any = Non
 def faults(servers: Servers) -> None:
     columns = f"{'calls':>9} {'graph':>5} {'form':>4} {'runs':>5} {'children':>8} {'seconds':>8}"
     print(f"{'seeded fault':<46} {'seen as':<17} {'ops':>10} {columns}")
-    minimal = within = same = 0
+    minimal = within = same = certain = 0
     for seeded in FAULTS:
         case = seeded.case()
         result = _reduced(seeded, servers, 1, case)
@@ -41,6 +41,7 @@ def faults(servers: Servers) -> None:
         within += result.calls <= seeded.calls
         both = _reduced(seeded, servers, 2, case) if result.rate == 1 else result
         same += both.case.key == result.case.key
+        certain += proves_itself(result)
         ops = f"{case.op_count} -> {result.case.op_count}"
         calls = f"{result.calls} <= {seeded.calls}"
         split = f"{result.graph_calls:>5} {result.calls - result.graph_calls:>4} {result.runs:>5} {result.children:>8}"
@@ -48,6 +49,7 @@ def faults(servers: Servers) -> None:
         print(row, flush=True)
     bars.at_least("minify: seeded faults that end minimal", minimal, len(FAULTS))
     bars.at_least("minify: seeded faults within their oracle calls", within, len(FAULTS))
+    bars.at_least("minify: seeded faults whose repro file fails in the same way in a new process", certain, len(FAULTS))
     bars.at_least("minify: the same result with 1 and 2 workers", same, len(FAULTS))
 
 

@@ -6,16 +6,21 @@ Read by `./dev bench minify`, which prints the table, and by tests/python/test_m
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import suture
 from suture import _core
+from suture._minify import certify, launcher, modes, repro_file
 from suture._minify.api import cases_of_call
 from suture._minify.case import Case, inputs_of
+from suture._minify.minimise import Result
+from suture._minify.repro_file import ReproFile
 
 _ANY = "op=add,kind=run_error"  # replaced by a fault of the native pipeline
 UNARY = ("sin", "cos", "tanh", "abs")
@@ -486,6 +491,14 @@ FAULTS = [*_of_kinds(), *_of_sizes(), *_pairs(), *_conditions(), *_calls(), *_pr
 
 def ops_of(case: Case) -> list[str]:
     return [node["op"] for node in case.graph.nodes if node["kind"] != "Input"]
+
+
+def proves_itself(result: Result) -> bool:
+    """Whether the repro file of a result fails in the same way in a new process: what is told with the path of a file."""
+    with tempfile.TemporaryDirectory(prefix="suture-bench-") as directory:
+        given = ReproFile(result.original, launcher.input_names(result.original))
+        path = repro_file.write(modes.smallest(given, result), Path(directory), repro_file.REPRO)
+        return certify.certify(path).reproduced
 
 
 def is_minimal(case: Case, seeded: Seeded) -> bool:

@@ -106,7 +106,7 @@ class Outer:
         return Made
 
 
-def test_classes_are_checked_in_what_their_qualified_names_list() -> None:
+def test_classes_in_classes_and_functions_are_checked_alone() -> None:
     made = f"{__file__}:Outer.make.<locals>.Made"
     for target in (Outer, Outer.Inner, Outer.Inner.Innermost, Outer.make, made, Outer.Inner.Innermost.name):
         result = suture.decompile(target)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.minify_faults import FAULTS, Seeded, is_minimal, ops_of
+from bench.minify_faults import FAULTS, Seeded, is_minimal, ops_of, proves_itself
 from suture._minify.minimise import minimise
 from suture._minify.oracle import Limits, Servers
 
@@ -34,6 +34,12 @@ def test_a_fault_ends_at_what_it_needs(seeded, servers):
     )  # of the last check, in a process of its own
     assert is_minimal(result.case, seeded), (ops_of(result.case), result.log())
     assert result.calls <= seeded.calls
+
+
+@pytest.mark.parametrize("seeded", FAULTS[::5], ids=lambda seeded: seeded.name)
+def test_the_repro_of_a_fault_proves_itself(seeded, servers):
+    """./dev bench minify does this for all."""
+    assert proves_itself(reduced(seeded, servers))
 
 
 @pytest.mark.parametrize("name", _TWO_WORKERS)

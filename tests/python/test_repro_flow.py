@@ -197,7 +197,8 @@ def test_a_hang_is_reduced_once_it_was_killed(work: Workplace) -> None:
     done = work.suture("minify", "--last", "--run-limit", "2")
     assert done.returncode == 0, done
     assert len(body_of(work.path / "repro.py")) == 2
-    assert work.run("repro.py", "query", "--run-limit", "2").returncode == 1
+    assert repro_file.load(work.path / "repro.py").origin["run_limit"] == 2.0
+    assert work.run("repro.py", "query").returncode == 1
 
 
 def test_nothing_to_reduce_is_said(work: Workplace) -> None:

@@ -28,7 +28,7 @@ from suture._minify import lowered as lowering
 from suture._minify import simplify, suspects
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.checkpoint import Checkpoint
-from suture._minify.defaults import BUDGET
+from suture._minify.defaults import BUDGET, RUN_SECONDS
 from suture._minify.operations import Operations, settled, with_graph
 from suture._minify.oracle import Judgement, Limits, MinifyError, NotReproduced, Oracle, Servers
 from suture._minify.progress import Progress
@@ -87,6 +87,7 @@ class Result:
                inputs, sizes, dtypes, layouts, values, options, calls
     runs       of cases, all in all: also the first ones and the last check, which lead to nothing smaller
     children   processes that ran them
+    run_limit  seconds after which a stage of the last runs was a hang
     complete   False: interrupted, or the budget was used up; `stopped` says why
     """
 
@@ -101,6 +102,7 @@ class Result:
     runs: int = 0
     children: int = 0
     seconds: float = 0.0
+    run_limit: float = RUN_SECONDS
     complete: bool = True
     stopped: str = ""
     outcome: Outcome | None = None
@@ -420,6 +422,7 @@ class _Search:
     # --- the end ---
 
     def finish(self) -> None:
+        self.result.run_limit = self._oracle.limits.seconds
         self.result.runs, self.result.children = self._oracle.runs, self._oracle.children
         self.result.seconds = self._seconds()
 
@@ -441,10 +444,11 @@ class _Search:
         self._counted.clear()
 
     def check(self) -> bool:
-        """The result once more: at last with the limits that were asked for, in a child that has run nothing else. What fails no
-        more was luck, and the smallest case before it that does fail is the result. False: it does not fail each time, though the first
+        """The result once more: with the limits that were asked for, in a child that has run nothing else. What fails no more was
+        luck, and the smallest case before it that does fail is the result. False: it does not fail each time, though the first
         runs of the search did; candidates have shared children, and that may be why they failed."""
-        self._oracle.limits = self._limits
+        if self.result.signature.kind != "hang":  # that would be waited for at length
+            self._oracle.limits = self._limits
         for lucky, case in enumerate(reversed(self._taken)):
             judgements = self._checked(case)
             if self._oracle.reuses and any(judgement.verdict is not Verdict.SAME for judgement in judgements):

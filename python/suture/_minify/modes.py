@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from suture._minify.repro_file import ReproFile
 
 DONE, NOTHING, INTERRUPTED = 0, 1, 130
-RATE = "rate"  # key of a repro file's ORIGIN: share of runs in which it fails, when that is not each
+# Keys of a repro file's ORIGIN:
+RATE = "rate"  # share of runs in which it fails, when that is not each
+WAIT = "run_limit"  # of a hang: seconds after which it is one, when the user does not say
 _SHOWN = 20  # lines of the difference to the variant that passes
 Say = Callable[[str], None]
 
@@ -101,8 +103,9 @@ def run(repro: ReproFile, settings: Settings, say: Say) -> int:
 
     expected = expected_of(repro)
     # What comes and goes is waited for.
-    attempts = runs_until_seen(repro.origin[RATE]) if RATE in repro.origin else 1
-    with Oracle(repro.case, limits=Limits(seconds=settings.run_limit)) as oracle:
+    attempts = runs_until_seen(_number(repro, RATE)) if RATE in repro.origin else 1
+    wait = (_number(repro, WAIT) if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
+    with Oracle(repro.case, limits=Limits(seconds=wait)) as oracle:
         outcome = oracle.outcomes([repro.case])[0]
         while not is_wanted(outcome, expected) and oracle.runs < attempts:
             outcome = oracle.outcomes([repro.case])[0]
@@ -118,6 +121,12 @@ def run(repro: ReproFile, settings: Settings, say: Say) -> int:
         return NOT_REPRODUCED
     say(f"REPRODUCED: {outcome}{times}")
     return REPRODUCED
+
+
+def _number(repro: ReproFile, key: str) -> float:
+    """Of ORIGIN, which anybody may have written; 0 for what is no number above 0."""
+    value = repro.origin.get(key)
+    return float(value) if isinstance(value, (int, float)) and 0 < value < 1e6 else 0.0
 
 
 def explained(repro: ReproFile) -> str:
@@ -254,7 +263,7 @@ def minify_by_command(
 
 def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, certified: bool) -> Minified:
     try:
-        path = repro_file.write(_smallest(repro, result), settings.directory, repro_file.REPRO)
+        path = repro_file.write(smallest(repro, result), settings.directory, repro_file.REPRO)
     except OSError as error:
         why = f"{error.strerror or error}: {error.filename or settings.directory}; choose another directory with --out"
         say(f"{result}\n\n{result.case.graph.code}")
@@ -275,7 +284,7 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
         say(f"\nNearest variant that does not fail: {shown(passing)}\n{difference(result.case, result.passing)}")
     fails = True  # the command has accepted it
     if certified:
-        certificate, path = _certified(_smallest(repro, result), path, settings)
+        certificate, path = _certified(smallest(repro, result), path, settings)
         fails = certificate.reproduced
         say(in_words(certificate))
     say(f"Wrote minimal repro out to {shown(path)}")
@@ -300,13 +309,16 @@ def _certified(written: ReproFile, path: Path, settings: Settings) -> tuple[Cert
     return certify(path), path
 
 
-def _smallest(repro: ReproFile, result: Result) -> ReproFile:
+def smallest(repro: ReproFile, result: Result) -> ReproFile:
+    """The file that holds what a reduction of `repro` ended with."""
     origin = repro.origin | {
         "ops": result.case.op_count,
         "reduced_from": repro.origin.get("ops", result.original.op_count),
     }
     if result.rate < 1:
         origin[RATE] = result.rate
+    if result.signature.kind == "hang":
+        origin[WAIT] = result.run_limit
     return replace(
         repro,
         case=result.case,
@@ -321,7 +333,7 @@ def _write_passing(repro: ReproFile, result: Result, settings: Settings) -> Path
     if result.passing is None:
         return None
     passing = replace(
-        _smallest(repro, result),
+        smallest(repro, result),
         case=result.passing,
         names=launcher.input_names(result.passing),
         title=f"does not fail; the nearest that does: {repro.title}",

@@ -253,8 +253,8 @@ void Machine::settle(Slots& slots, int instruction, Statements& out) {
     for (int used : slot.uses) conflict = conflict || written.contains(used);
     written.insert(depth);
     targets.push_back(slot_name(depth));
-    values.push_back(slot.expr);
     alone.push_back(assign(depth, slot));
+    values.push_back(slot.expr);
   }
   if (!conflict || targets.size() < 2) {
     out.insert(out.end(), alone.begin(), alone.end());

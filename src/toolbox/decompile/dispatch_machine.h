@@ -218,6 +218,7 @@ class Machine {
   syntax::Expression* in_local(syntax::Expression* constant, std::set<int>& uses);
   void keep_apart(syntax::Expressions& elements, int fewest, std::set<int>& uses);
   static syntax::Expressions expressions(const std::vector<Slot>& slots, std::set<int>& uses);
+  syntax::Expression* without_slices(syntax::Expression* expr);
   syntax::Statement* assign(int local, Slot& slot);
   void spill(size_t depth, const std::set<int>& reserved);
   void spill_all(const std::set<int>& reserved = {});

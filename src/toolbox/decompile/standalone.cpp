@@ -1,11 +1,8 @@
 #include "toolbox/decompile/standalone.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/format.h>
-
-#include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
 
@@ -13,7 +10,6 @@ using namespace syntax;  // NOLINT: makes nodes
 
 namespace {
 
-constexpr size_t kDeepestScopes = 60;  // Python reads at most 100 levels of indentation
 constexpr int kAsynchronous = kCodeCoroutine | kCodeAsyncGenerator;
 
 std::vector<std::string> free_variables(const CodeView& view) {
@@ -37,31 +33,6 @@ Arguments parameters(const CodeView& view) {
   if (view.flags & kCodeVarArgs) args.vararg = take();
   if (view.flags & kCodeVarKeywords) args.kwarg = take();
   return args;
-}
-
-struct ScopeAround {
-  std::string name;
-  bool is_class = false;
-};
-// The classes and functions around a definition, outermost first, as its qualified name lists them. None where it lists what no
-// definition makes.
-std::vector<ScopeAround> scopes_around(const CodeView& view) {
-  constexpr std::string_view kLocals = ".<locals>";
-  std::vector<ScopeAround> scopes;
-  std::string_view rest = view.qualname;
-  if (!rest.ends_with("." + view.name)) return {};
-  rest.remove_suffix(view.name.size() + 1);
-  for (bool more = true; more;) {
-    const bool is_class = !rest.ends_with(kLocals);
-    if (!is_class) rest.remove_suffix(kLocals.size());
-    const size_t dot = rest.rfind('.');
-    more = dot != std::string_view::npos;
-    const std::string_view name = more ? rest.substr(dot + 1) : rest;
-    if (!is_identifier(name) || scopes.size() >= kDeepestScopes) return {};
-    scopes.insert(scopes.begin(), {std::string(name), is_class});
-    if (more) rest = rest.substr(0, dot);
-  }
-  return scopes;
 }
 
 // The name of a wrapper: one that nothing in the code has.
@@ -127,16 +98,12 @@ Expression* add_annotations(const FunctionFacts& facts, Arguments& args, SyntaxT
 }
 
 // The body of a class that has type parameters takes them from the function that makes it.
-void make_generic(Standalone& alone, const CodeTree& code, const std::vector<std::string>& variables,
-                  SyntaxTree& tree) {
+void make_generic(Standalone& alone, const CodeTree& code, SyntaxTree& tree) {
   const auto* definition = alone.body.size() == 1 ? as<ClassDef>(alone.body[0]) : nullptr;
   if (!definition || !definition->type_params.empty()) return;
   auto* generic = tree.make<ClassDef>(definition->name);
   *generic = *definition;
-  for (const std::string& variable : variables)
-    generic->type_params.push_back({.kind = TypeParamKind::TypeVar, .name = variable});
-  if (variables.empty())
-    generic->type_params = {{.kind = TypeParamKind::TypeVar, .name = unused_name(code.view, "_T")}};
+  generic->type_params = {{.kind = TypeParamKind::TypeVar, .name = unused_name(code.view, "_T")}};
   alone.body = {generic};
   alone.path.insert(alone.path.begin(), "<generic parameters of " + code.view.name + ">");
 }
@@ -179,39 +146,29 @@ Standalone make_standalone(const CodeTree& code, const Statements& definition, S
   if (is_module_code(code)) return {definition, {}};
   Standalone out{definition, {code.view.name}};
   auto variables = free_variables(code.view);
-  const bool generic = std::erase(variables, ".type_params") > 0;
+  if (std::erase(variables, ".type_params") > 0) make_generic(out, code, tree);
   const auto is_class_cell = [](const std::string& name) {
     return name == "__class__" || name == "__classdict__";
   };
-  const bool in_class = std::ranges::any_of(variables, is_class_cell);
-  std::erase_if(variables, is_class_cell);
-  if (generic) make_generic(out, code, std::exchange(variables, {}), tree);
+  if (std::ranges::any_of(variables, is_class_cell)) {
+    auto* wrapper = tree.make<ClassDef>(unused_name(code.view, "_Class"));
+    wrapper->body = out.body;
+    out.body = {wrapper};
+    out.path.insert(out.path.begin(), wrapper->name);
+    std::erase_if(variables, is_class_cell);
+  }
   // Comprehensions that await live in a coroutine only.
   const bool awaits = (code.view.flags & kAsynchronous) != 0 && !is_definition_code(code);
-  auto around = scopes_around(code.view);
-  if (in_class && std::ranges::none_of(around, &ScopeAround::is_class))
-    around = {{unused_name(code.view, "_Class"), true}};
-  const bool needs_function = !variables.empty() || awaits;
-  if (needs_function && std::ranges::all_of(around, &ScopeAround::is_class))
-    around.insert(around.begin(), {unused_name(code.view, "_outer"), false});
-  bool innermost = true;  // of the functions
-  for (const ScopeAround& scope : std::views::reverse(around)) {
-    out.path.insert(out.path.begin(), scope.name);
-    if (scope.is_class) {
-      auto* wrapper = tree.make<ClassDef>(scope.name);
-      wrapper->body = out.body;
-      out.body = {wrapper};
-      continue;
-    }
-    Arguments args;
-    for (const std::string& variable : variables)
-      if (innermost) args.args.push_back({variable});
-    if (awaits && innermost)
-      out.body = {tree.make<AsyncFunctionDef>(scope.name, args, out.body)};
-    else
-      out.body = {tree.make<FunctionDef>(scope.name, args, out.body)};
-    innermost = false;
+  if (variables.empty() && !awaits) return out;
+  Arguments args;
+  for (const std::string& variable : variables) args.args.push_back({variable});
+  const std::string name = unused_name(code.view, "_outer");
+  if (awaits) {
+    out.body = {tree.make<AsyncFunctionDef>(name, args, out.body)};
+  } else {
+    out.body = {tree.make<FunctionDef>(name, args, out.body)};
   }
+  out.path.insert(out.path.begin(), name);
   return out;
 }
 

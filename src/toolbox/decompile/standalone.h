@@ -1,5 +1,5 @@
-// A definition as a text that compiles alone: inside the functions and classes that its qualified name lists, which have its free
-// variables and `__class__`, and put the same qualified names into what it defines.
+// A definition as a text that compiles alone: inside a function that has its free variables, inside a class when it uses
+// `__class__`.
 #pragma once
 
 #include <optional>
