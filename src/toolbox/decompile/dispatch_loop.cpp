@@ -314,6 +314,7 @@ void Machine::run_node(int index) {
   node_ = index;
   at_ = nodes_[static_cast<size_t>(index)].start;
   slots_ = nodes_[static_cast<size_t>(index)].entry;
+  next_spare_ = code_.view.stack_size + 1;  // none lives on from one node to the next
   Context* context = nodes_[static_cast<size_t>(index)].context;
   Statements body;
   out_ = &body;
