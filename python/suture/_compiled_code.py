@@ -137,7 +137,7 @@ class _Writer:
                 "resume functions are called by who called the transformed function, and variables are emptied when they die"
             )
         source = "\n\n".join(self._parts)
-        self._notes += [note for name, note in _NAMES["helpers"].items() if re.search(rf"\b{name}\(", source)]
+        self._notes += [note for name, note in _NAMES["helpers"].items() if re.search(rf"\b{name}\b", source)]
         head = "".join(line + "\n" for line in self._imports)
         return CompiledText(
             (head + "\n\n" if head else "") + source, self._texts, self._notes, self._placeholders.objects

@@ -2,9 +2,9 @@
 //
 // Overview
 //   Kept are the instructions of the loop, plus code behind it that still runs inside an exception handler (a
-//   handler that re-raises or leaves the loop). Every other edge out of the loop is an exit: the function
-//   returns its number, the written locals, and what lies on the stack above the loop's own values. Back
-//   edges to the header are exit 0.
+//   handler that re-raises or leaves the loop) or ends a with or try statement of its body (unfinished_blocks.h).
+//   Every other edge out of the loop is an exit: the function returns its number, the written locals, and what
+//   lies on the stack above the loop's own values. Back edges to the header are exit 0.
 // Stack
 //   The caller keeps what is on the stack at the header (below the item); the code of the iteration must not
 //   reach it.
@@ -16,6 +16,7 @@
 #include "bytecode/analysis.h"
 #include "bytecode/continuation.h"
 #include "bytecode/continuation_frame.h"
+#include "bytecode/unfinished_blocks.h"
 
 namespace suture {
 
@@ -96,16 +97,29 @@ class IterationMaker {
     return !loop_.contains[t] && handlers_[t] == 0 && depths_[t] >= base_;
   }
 
-  // Collects kept_ and exits_.
+  // Collects kept_ and exits_. What a statement of the body still runs shows once its handlers are kept.
   Status walk() {
     keep_.assign(original_.instructions.size(), false);
-    std::vector<int> work;
+    const UnfinishedBlocks unfinished(original_, loop_, depths_, handlers_);
+    std::vector<int> work{start_};
+    while (!work.empty()) {
+      SUTURE_TRY_VOID(walk_from(std::move(work)));
+      work.clear();
+      for (const int exit : exits_)
+        if (unfinished.holds(exit, keep_)) work.push_back(exit);
+      std::erase_if(exits_, [&](int exit) { return std::ranges::find(work, exit) != work.end(); });
+    }
+    describe_exits();
+    return ok_status();
+  }
+
+  Status walk_from(std::vector<int> work) {
+    for (const int start : work) keep_[static_cast<size_t>(start)] = true;
     const auto reach = [&](int target) {
       if (keep_[static_cast<size_t>(target)]) return;
       keep_[static_cast<size_t>(target)] = true;
       work.push_back(target);
     };
-    reach(start_);
     while (!work.empty()) {
       const int index = work.back();
       work.pop_back();
@@ -119,7 +133,7 @@ class IterationMaker {
         const bool exception_edge =
             region != nullptr && next == region->target && !follows && next != at(index).target;
         if (next == loop_.header || (exception_edge && in_region_around(index))) continue;
-        if (!exception_edge && is_exit(next))
+        if (!exception_edge && is_exit(next) && !keep_[static_cast<size_t>(next)])
           exits_.push_back(next);
         else
           reach(next);
@@ -127,6 +141,10 @@ class IterationMaker {
     }
     std::sort(exits_.begin(), exits_.end());
     exits_.erase(std::unique(exits_.begin(), exits_.end()), exits_.end());
+    return ok_status();
+  }
+
+  void describe_exits() {
     for (int exit : exits_) {
       out_.exit_stack.push_back(depths_[static_cast<size_t>(exit)] - base_);
       out_.returned_stack = std::max(out_.returned_stack, out_.exit_stack.back());
@@ -136,7 +154,6 @@ class IterationMaker {
       out_.exception_exit = static_cast<int>(exits_.size()) + 1;
       out_.returned_stack = std::max(out_.returned_stack, 1);
     }
-    return ok_status();
   }
 
   Bits written_locals() const {

@@ -19,8 +19,6 @@ std::optional<int> none_constant(const CodeView& view) {
   return static_cast<int>(found - view.constant_reprs.begin());
 }
 
-// ---- transformed code
-
 class Leaver {
  public:
   explicit Leaver(const Function& function) : edit_(function), names_(function.code) {}
@@ -28,8 +26,15 @@ class Leaver {
   Function run(std::vector<int>& origin) {
     for (int i = 0; i + 1 < edit_.count(); ++i)
       if (edit_.is(i, Opcode::BEFORE_WITH) && !edit_.old().region_at(i + 1)) enter(i);
+    ask_before_branches();
+    return hand_all_on(origin);
+  }
+
+  Function hand_all_on(std::vector<int>& origin) {
     for (const ExceptionRegion& region : edit_.old().exception_regions)
-      if (std::ranges::find(seen_, region.target) == seen_.end()) hand_on(region);
+      if (edit_.is(region.target, Opcode::STORE_FAST) &&
+          std::ranges::find(seen_, region.target) == seen_.end())
+        hand_on(region);
     Function out = edit_.result(origin);
     names_.put_into(out);
     return out;
@@ -39,16 +44,46 @@ class Leaver {
   void enter(int i) {
     const int manager = names_.new_local("manager");
     const bool ignored = edit_.is(i + 1, Opcode::POP_TOP);
-    std::vector<Instruction> call = {
-        edit_.like(i, Opcode::STORE_FAST, manager),
-        edit_.like(i, Opcode::LOAD_GLOBAL, names_.global_to_call(ignored ? kEnterName : kEnterAsName)),
-        edit_.like(i, Opcode::LOAD_FAST, manager), edit_.like(i, Opcode::PRECALL, 1),
-        edit_.like(i, Opcode::CALL, 1)};
+    edit_.replace(i, {edit_.like(i, Opcode::STORE_FAST, manager)});
+    const int first = call_behind(i, ignored ? kEnterName : kEnterAsName, manager);
     if (ignored)
       edit_.remove(i + 1);
     else
-      call.push_back(edit_.like(i, Opcode::UNPACK_SEQUENCE, 2));
-    edit_.replace(i, std::move(call));
+      last_ = edit_.insert_behind(last_, edit_.like(i, Opcode::UNPACK_SEQUENCE, 2));
+    for (ExceptionRegion& each : edit_.regions())
+      if (each.begin == i) each.begin = first;
+  }
+
+  // name(variable) behind a place; the first place of it.
+  int call_behind(int place, std::string_view name, int variable) {
+    const auto like = [&](Opcode opcode, int arg) { return edit_.like(place, opcode, arg); };
+    const int first = edit_.insert_behind(place, like(Opcode::LOAD_GLOBAL, names_.global_to_call(name)));
+    last_ = edit_.insert_behind(first, like(Opcode::LOAD_FAST, variable));
+    last_ = edit_.insert_behind(last_, like(Opcode::PRECALL, 1));
+    last_ = edit_.insert_behind(last_, like(Opcode::CALL, 1));
+    return first;
+  }
+
+  void ask_before_branches() {
+    for (const ExceptionRegion& region : edit_.old().exception_regions)
+      if (edit_.is(region.target, Opcode::STORE_FAST)) ask_before_branch(region.end - 1);
+  }
+
+  // The truth of a value is asked inside of the statement, the ways part behind it.
+  void ask_before_branch(int jump) {
+    const bool forward =
+        edit_.is(jump, Opcode::POP_JUMP_FORWARD_IF_FALSE) || edit_.is(jump, Opcode::POP_JUMP_FORWARD_IF_TRUE);
+    if (!forward) return;
+    const int value = names_.new_local("value"), truth = names_.new_local("truth");
+    edit_.replace(jump, {edit_.like(jump, Opcode::STORE_FAST, value)});
+    const int first = call_behind(jump, "bool", value);
+    last_ = edit_.insert_behind(last_, edit_.like(jump, Opcode::STORE_FAST, truth));
+    const int behind = edit_.insert_behind(last_, edit_.like(jump, Opcode::LOAD_FAST, truth));
+    edit_.insert_behind(behind, edit_.at(jump));
+    for (ExceptionRegion& each : edit_.regions()) {
+      if (each.begin == jump) each.begin = first;
+      if (each.end == jump + 1) each.end = behind;
+    }
   }
 
   // Where straight code from i on returns; -1 when it does something else.
@@ -67,8 +102,10 @@ class Leaver {
     const auto pushes = [&](int i) {
       return edit_.is(i, Opcode::LOAD_FAST) || edit_.is(i, Opcode::LOAD_DEREF) ||
              edit_.is(i, Opcode::LOAD_CONST) || edit_.is(i, Opcode::PUSH_NULL) ||
-             edit_.is(i, Opcode::KW_NAMES) || edit_.is(i, Opcode::PRECALL);
+             edit_.is(i, Opcode::KW_NAMES) || edit_.is(i, Opcode::PRECALL) ||
+             edit_.is(i, Opcode::BUILD_TUPLE) || edit_.is(i, Opcode::LOAD_GLOBAL);
     };
+    if (begin >= edit_.count()) return begin;  // put in as a statement of its own
     while (pushes(begin - 1) && !edit_.is_target(begin) && !edit_.old().region_at(begin - 1)) --begin;
     return begin;
   }
@@ -76,7 +113,7 @@ class Leaver {
     const auto stores = [&](int i) {
       return edit_.is(i, Opcode::POP_TOP) || edit_.is(i, Opcode::STORE_FAST);
     };
-    while (end != InstructionEditor::kEnd && stores(end) && !edit_.is_target(end) &&
+    while (end != InstructionEditor::kEnd && end < edit_.count() && stores(end) && !edit_.is_target(end) &&
            !edit_.old().region_at(end))
       ++end;
     return end;
@@ -91,7 +128,7 @@ class Leaver {
         each.begin = statement_at(each.begin);
         each.end = statement_end(each.end);
       }
-    const int end = edit_.is(handler, Opcode::STORE_FAST) ? return_behind(handler) : -1;
+    const int end = return_behind(handler);
     const auto none = none_constant(edit_.old().code);
     if (end < handler + 2 || !none || region.push_last_instruction) return;
     const int variable = edit_.arg(handler);
@@ -135,121 +172,7 @@ class Leaver {
   InstructionEditor edit_;
   AddedNames names_;
   std::vector<int> seen_;  // handlers
-};
-
-// ---- continuations
-
-class Enterer {
- public:
-  explicit Enterer(const Function& function) : edit_(function), names_(function.code) {}
-
-  Function run(std::vector<int>& origin) {
-    find_stack_values();
-    if (!pushes_.empty()) raise_again();
-    for (size_t depth = 0; depth < pushes_.size(); ++depth)
-      if (const auto region = left_region(static_cast<int>(depth))) enter(pushes_[depth], *region);
-    cover();
-    Function out = edit_.result(origin);
-    names_.put_into(out);
-    return out;
-  }
-
- private:
-  bool is_stack_value(int i) const {
-    if (!edit_.is(i, Opcode::LOAD_FAST)) return false;
-    const auto slot = static_cast<size_t>(edit_.arg(i));
-    const CodeView& view = edit_.old().code;
-    return edit_.arg(i) < view.parameter_count() && slot < view.local_names.size() &&
-           view.local_names[slot].starts_with(kStackValueName);
-  }
-
-  // The pushes at the beginning, the lowest first.
-  void find_stack_values() {
-    int i = 0;
-    while (i < edit_.count() && !edit_.is(i, Opcode::RESUME)) ++i;
-    for (++i; i < edit_.count() && !edit_.is_target(i); ++i) {
-      if (!is_stack_value(i) && !edit_.is(i, Opcode::PUSH_NULL) && !edit_.is(i, Opcode::NOP)) break;
-      if (!edit_.is(i, Opcode::NOP)) pushes_.push_back(i);
-    }
-    end_ = i;
-  }
-
-  // Where the code goes on behind the pushes.
-  int first_instruction() const {
-    return edit_.is(end_, Opcode::JUMP_FORWARD) ? edit_.at(end_).target : end_;
-  }
-
-  // Begins where an exception is handled: the exception is on top, below it the place where a with statement was.
-  void raise_again() {
-    const int handler = first_instruction();
-    if (!edit_.is(handler, Opcode::PUSH_EXC_INFO)) return;
-    const bool with = edit_.is(handler + 1, Opcode::WITH_EXCEPT_START);
-    const size_t values = with ? 2 : 1;
-    if (pushes_.size() < values) return;
-    const int exception = pushes_.back();
-    if (edit_.is(end_, Opcode::JUMP_FORWARD)) edit_.remove(end_);
-    raised_ = {edit_.insert_behind(exception, edit_.like(exception, Opcode::RAISE_VARARGS, 1))};
-    if (with) edit_.remove(pushes_[pushes_.size() - 2]);
-    pushes_.resize(pushes_.size() - values);
-    const int depth = static_cast<int>(pushes_.size());
-    if (with) {
-      exit_of_raise_ = {0, 0, handler, depth, true};
-    } else {
-      const int end = edit_.insert_behind(*raised_, edit_.like(exception, Opcode::NOP));
-      edit_.regions().push_back({exception, end, handler, depth, false});
-    }
-  }
-
-  // The region of the with statement whose exit is the stack value at this depth and that this function does not enter.
-  std::optional<ExceptionRegion> left_region(int depth) const {
-    if (exit_of_raise_ && exit_of_raise_->depth == depth + 1) return exit_of_raise_;
-    const auto& regions = edit_.old().exception_regions;
-    const auto found = std::ranges::find_if(regions, [&](const ExceptionRegion& region) {
-      return region.depth == depth + 1 && region.push_last_instruction &&
-             edit_.is(region.target, Opcode::PUSH_EXC_INFO) &&
-             edit_.is(region.target + 1, Opcode::WITH_EXCEPT_START) && !is_entered_here(region.target);
-    });
-    return found == regions.end() ? std::nullopt : std::optional(*found);
-  }
-
-  bool is_entered_here(int handler) const {
-    return std::ranges::any_of(edit_.old().exception_regions, [&](const ExceptionRegion& region) {
-      return region.target == handler && edit_.is(region.begin - 1, Opcode::BEFORE_WITH);
-    });
-  }
-
-  void enter(int push, const ExceptionRegion& region) {
-    edit_.replace(push, {edit_.like(push, Opcode::LOAD_GLOBAL, names_.global_to_call(kEnteredName)),
-                         edit_.at(push), edit_.like(push, Opcode::PRECALL, 1),
-                         edit_.like(push, Opcode::CALL, 1), edit_.like(push, Opcode::BEFORE_WITH)});
-    entered_.push_back({edit_.insert_behind(push, edit_.like(push, Opcode::POP_TOP)), region});
-  }
-
-  // The rest of the beginning is inside the statements entered so far.
-  void cover() {
-    const int end =
-        raised_ ? edit_.insert_behind(*raised_, edit_.like(end_ - 1, Opcode::NOP)) : end_ + jumps();
-    for (size_t i = 0; i < entered_.size(); ++i) {
-      ExceptionRegion region = entered_[i].region;
-      region.begin = entered_[i].place;
-      region.end = i + 1 < entered_.size() ? entered_[i + 1].place : end;
-      edit_.regions().push_back(region);
-    }
-  }
-  int jumps() const { return edit_.is(end_, Opcode::JUMP_FORWARD) ? 1 : 0; }
-
-  struct Entered {
-    int place;  // behind BEFORE_WITH
-    ExceptionRegion region;
-  };
-
-  InstructionEditor edit_;
-  AddedNames names_;
-  std::vector<int> pushes_;
-  int end_ = 0;                                   // behind the pushes
-  std::optional<int> raised_;                     // where the exception is raised again
-  std::optional<ExceptionRegion> exit_of_raise_;  // by a with statement that handles it
-  std::vector<Entered> entered_;
+  int last_ = 0;           // the last place that was put in
 };
 
 }  // namespace
@@ -258,8 +181,8 @@ Function blocks_left_open(const Function& transformed, std::vector<int>& origin)
   return Leaver(transformed).run(origin);
 }
 
-Function blocks_entered_elsewhere(const Function& continuation, std::vector<int>& origin) {
-  return Enterer(continuation).run(origin);
+Function handlers_that_hand_on(const Function& continuation, std::vector<int>& origin) {
+  return Leaver(continuation).hand_all_on(origin);
 }
 
 }  // namespace suture

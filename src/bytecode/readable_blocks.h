@@ -20,6 +20,8 @@ namespace suture {
 
 // `origin`: see InstructionEditor::result.
 Function blocks_left_open(const Function& transformed, std::vector<int>& origin);
+// The handlers alone.
+Function handlers_that_hand_on(const Function& continuation, std::vector<int>& origin);
 Function blocks_entered_elsewhere(const Function& continuation, std::vector<int>& origin);
 
 }  // namespace suture

@@ -37,7 +37,7 @@ class Folder {
         if (is_literal(i)) return loaded_.push_back({constants_[static_cast<size_t>(edit_.arg(i))], {i}});
         break;
       case Opcode::BUILD_TUPLE:
-        if (enough) return fold_tuple(i);
+        if (enough || size == 0) return fold_tuple(i);
         break;
       case Opcode::BUILD_LIST:
         if (enough && size >= kFewestFoldedElements) fold_elements(i, Opcode::LIST_EXTEND);

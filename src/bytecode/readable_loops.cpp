@@ -1,7 +1,12 @@
 #include "bytecode/readable_loops.h"
 
+#include <algorithm>
+#include <string>
+
 #include "bytecode/added_names.h"
 #include "bytecode/instruction_editor.h"
+#include "bytecode/output_names.h"
+#include "bytecode/straight_code.h"
 
 namespace suture {
 namespace {
@@ -12,7 +17,7 @@ class LoopRewriter {
 
   Function run(std::vector<int>& origin) {
     for (int i = 1; i + 1 < edit_.count(); ++i) {
-      if (edit_.is(i, Opcode::FOR_ITER) && edit_.is(i - 1, Opcode::LOAD_FAST))
+      if (edit_.is(i, Opcode::FOR_ITER) && !edit_.is(i - 1, Opcode::GET_ITER))
         edit_.insert_behind(i - 1, edit_.like(i, Opcode::GET_ITER));
       if (edit_.is(i, Opcode::GET_ITER) && edit_.is(i + 1, Opcode::STORE_FAST)) call_iter(i);
       if (edit_.is(i, Opcode::STORE_FAST) && pushes(i - 1)) store_one_by_one(i);
@@ -63,7 +68,114 @@ class LoopRewriter {
   AddedNames names_;
 };
 
+class SingleSteps {
+ public:
+  explicit SingleSteps(const Function& function) : edit_(function), names_(function.code) {}
+
+  Function run(std::vector<int>& origin) {
+    for (int i = 0; i + 2 < edit_.count(); ++i)
+      if (edit_.is(i, Opcode::FOR_ITER) && !edit_.is_target(i)) step(i);
+    Function out = edit_.result(origin);
+    names_.put_into(out);
+    return out;
+  }
+
+ private:
+  // The variable that takes a value, or a new one.
+  int variable_at(int store, const std::string& name) {
+    return edit_.is(store, Opcode::STORE_FAST) ? edit_.arg(store) : names_.new_local(name);
+  }
+  bool takes_value(int i) const { return edit_.is(i, Opcode::STORE_FAST) || edit_.is(i, Opcode::POP_TOP); }
+
+  void step(int i) {
+    if (!takes_value(i + 1) || !takes_value(i + 2) || edit_.is_target(i + 1) || edit_.is_target(i + 2))
+      return;
+    const int item = variable_at(i + 1, "item"), iterator = variable_at(i + 2, "iterator");
+    const int exhausted = names_.global(kExhaustedName);
+    int last = i;
+    const auto behind = [&](Opcode opcode, int arg) {
+      return last = edit_.insert_behind(last, edit_.like(i, opcode, arg));
+    };
+    edit_.replace(i, {edit_.like(i, Opcode::STORE_FAST, iterator)});
+    const int first = behind(Opcode::LOAD_GLOBAL, names_.global_to_call("next"));
+    behind(Opcode::LOAD_FAST, iterator);
+    behind(Opcode::LOAD_GLOBAL, exhausted);
+    behind(Opcode::PRECALL, 2);
+    behind(Opcode::CALL, 2);
+    behind(Opcode::STORE_FAST, item);
+    const int test = behind(Opcode::LOAD_FAST, item);
+    behind(Opcode::LOAD_GLOBAL, exhausted);
+    behind(Opcode::IS_OP, 0);
+    Instruction jump = edit_.like(i, Opcode::POP_JUMP_FORWARD_IF_TRUE);
+    jump.target = edit_.at(i).target;
+    edit_.insert_behind(last, jump);
+    edit_.remove(i + 1);
+    edit_.remove(i + 2);
+    for (ExceptionRegion& region : edit_.regions()) {
+      if (region.begin == i) region.begin = first;
+      if (region.end == i + 1) region.end = test;
+    }
+  }
+
+  InstructionEditor edit_;
+  AddedNames names_;
+};
+
+// Both ways lead behind the statement that the region is, where the number of the exit tells them apart.
+void join_ways_out(InstructionEditor& edit, int header, int none) {
+  const ExceptionRegion* region = edit.old().region_at(header);
+  const int behind = edit.at(header).target;
+  for (int i = header; i + 1 < behind; ++i) {
+    const int leave = edit.at(i).target;
+    const bool leaves = edit.is(i, Opcode::POP_JUMP_FORWARD_IF_TRUE) && edit.is(i - 1, Opcode::LOAD_FAST) &&
+                        leave > behind && edit.is(leave, Opcode::POP_TOP) &&
+                        edit.is(i + 1, Opcode::JUMP_BACKWARD);
+    const int start = first_push(edit, header, 1);
+    if (!leaves || start < 0 || region == edit.old().region_at(behind)) continue;
+    const int exit = edit.arg(i - 1);
+    edit.replace(start, {edit.like(start, Opcode::LOAD_CONST, none),
+                         edit.like(start, Opcode::STORE_FAST, exit), edit.at(start)});
+    const int drop = edit.insert_behind(i + 1, edit.like(i, Opcode::POP_TOP));
+    Instruction out = edit.at(i), again = edit.at(i);
+    out.target = drop;
+    edit.replace(i, {out});
+    again.target = leave;
+    edit.replace(behind, {edit.like(i, Opcode::LOAD_FAST, exit), again, edit.at(behind)});
+    edit.remove(leave);
+    return;
+  }
+}
+
+// The region begins at the statement, which loads the iterator.
+void load_inside(InstructionEditor& edit, AddedNames& names, int header) {
+  int first = header - 1;
+  if (!edit.is(first, Opcode::LOAD_FAST)) {
+    const int iterator = names.new_local("iterator");
+    const int store = edit.insert_behind(header - 1, edit.like(header, Opcode::STORE_FAST, iterator));
+    first = edit.insert_behind(store, edit.like(header, Opcode::LOAD_FAST, iterator));
+  }
+  for (ExceptionRegion& region : edit.regions())
+    if (region.begin == header) region.begin = first;
+}
+
 }  // namespace
+
+Function single_steps(const Function& transformed, std::vector<int>& origin) {
+  return SingleSteps(transformed).run(origin);
+}
+
+Function loops_in_regions(const Function& transformed, std::vector<int>& origin) {
+  InstructionEditor edit(transformed);
+  AddedNames names(transformed.code);
+  const auto& reprs = transformed.code.constant_reprs;
+  const auto none = static_cast<int>(std::ranges::find(reprs, "None") - reprs.begin());
+  for (int i = 1; i < edit.count(); ++i)
+    if (edit.is(i, Opcode::FOR_ITER) && edit.old().region_at(i) && none < std::ssize(reprs))
+      join_ways_out(edit, i, none), load_inside(edit, names, i);
+  Function out = edit.result(origin);
+  names.put_into(out);
+  return out;
+}
 
 Function loops_over_variables(const Function& transformed, std::vector<int>& origin) {
   return LoopRewriter(transformed).run(origin);

@@ -5,14 +5,19 @@
 #include <algorithm>
 #include <numeric>
 
+#include "bytecode/analysis.h"
 #include "bytecode/compiler_limits.h"
 #include "bytecode/instruction_editor.h"
 #include "bytecode/loaded_code.h"
 #include "bytecode/output_names.h"
 #include "bytecode/readable_blocks.h"
 #include "bytecode/readable_cells.h"
+#include "bytecode/readable_closures.h"
 #include "bytecode/readable_displays.h"
+#include "bytecode/readable_exits.h"
 #include "bytecode/readable_loops.h"
+#include "bytecode/readable_matches.h"
+#include "bytecode/readable_returns.h"
 
 namespace suture {
 namespace {
@@ -47,7 +52,7 @@ class Rewriter {
                            edit_.is(i + 3, Opcode::POP_JUMP_FORWARD_IF_FALSE) &&
                            edit_.is(i + 4, Opcode::DELETE_FAST);
       if (!empties || edit_.at(i + 3).target != i + 5 || edit_.arg(i) != edit_.arg(i + 4)) continue;
-      if (edit_.arg(i) >= code().parameter_count() || !is_marker(edit_.arg(i + 1))) continue;
+      if (edit_.arg(i) >= code().parameter_count() || !is_marker_constant(code(), edit_.arg(i + 1))) continue;
       for (int part = i; part < i + 5; ++part) edit_.remove(part);
     }
   }
@@ -72,12 +77,6 @@ class Rewriter {
   Function result(std::vector<int>& origin) const { return edit_.result(origin); }
 
  private:
-  // A constant that is no literal: see AddedConstant.
-  bool is_marker(int constant) const {
-    return static_cast<size_t>(constant) < code().constant_reprs.size() &&
-           code().constant_reprs[static_cast<size_t>(constant)].starts_with("_K[");
-  }
-
   bool loads(int i, std::string_view name) const {
     return edit_.is(i, Opcode::LOAD_DEREF) && static_cast<size_t>(edit_.arg(i)) < code().local_names.size() &&
            code().local_names[static_cast<size_t>(edit_.arg(i))] == name;
@@ -220,6 +219,16 @@ void keep_first_constant_free(Function& function, std::vector<Constant>& constan
   }
 }
 
+Function without_unreached(const Function& function, std::vector<int>& origin) {
+  InstructionEditor edit(function);
+  const std::vector<bool> reached = reachable_from(function, 0);
+  for (int i = 0; i < edit.count(); ++i)
+    if (!reached[static_cast<size_t>(i)]) edit.remove(i);
+  std::erase_if(edit.regions(),
+                [&](const ExceptionRegion& region) { return !reached[static_cast<size_t>(region.target)]; });
+  return edit.result(origin);
+}
+
 // One rewriting after the other; `origin` leads back to the first.
 class Steps {
  public:
@@ -276,18 +285,32 @@ Result<ReadableOutput> rewritten(const CodeTree& code, OutputKind kind, const st
   };
   ReadableOutput out;
   out.code.constants = with_loaded_code(code);
+  steps.then(without_unreached);
   if (kind == OutputKind::kTransformed) {
     steps.then(&Rewriter::rewrite);
     steps.then(&Rewriter::simplify);
     steps.then(&Rewriter::simplify);  // where something was left out in between
+    steps.then([&](const Function& each, std::vector<int>& origin) {
+      return cells_of_closures(each, out.code.constants, origin);
+    });
+    steps.then([&](const Function& each, std::vector<int>& origin) {
+      return class_patterns_as_calls(each, out.code.constants, origin);
+    });
+    steps.then(single_steps);
+    steps.then(loops_in_regions);
     steps.then(loops_over_variables);
     then_blocks(blocks_left_open);
   } else {
     steps.then(&Rewriter::keep_stack_values);
     steps.then(&Rewriter::leave_markers_out);
+    steps.then(variables_for_markers);
+    then_blocks(returns_inside_statements);
+    then_blocks(ends_with_exceptions);
+    then_blocks(handlers_that_hand_on);
     then_blocks(blocks_entered_elsewhere);
     steps.then(&Rewriter::exits_as_calls);
   }
+  steps.then(without_unreached);
   steps.then(cells_as_variables);
   steps.then([&](const Function& each, std::vector<int>& origin) {
     return folded_displays(each, out.code.constants, origin);

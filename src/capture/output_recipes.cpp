@@ -1,6 +1,7 @@
 // Building recipes: see OutputWriter. A recipe that occurs twice is built once, because it is ONE object.
 #include <fmt/format.h>
 
+#include "bytecode/output_names.h"
 #include "capture/known_modules.h"
 #include "capture/output_writer.h"
 #include "cpython/objects.h"
@@ -180,7 +181,8 @@ Status OutputWriter::build(RecipeId id) {
     case Kind::kBoundMethod: return build_call(type_ref(PyMethod_Type), "__method", r.children);
     case Kind::kCell: {
       const bool empty = r.children.empty() || is_unbound(r.children[0]);
-      return build_call(type_ref(PyCell_Type), "__cell", empty ? std::vector<RecipeId>{} : r.children);
+      return build_call(type_ref(PyCell_Type), std::string(kCellName),
+                        empty ? std::vector<RecipeId>{} : r.children);
     }
     case Kind::kIterator:
       SUTURE_TRY_VOID(push(r.children.at(0)));

@@ -13,6 +13,7 @@
 #include "cpython/call_binding.h"
 #include "cpython/discard_error.h"
 #include "cpython/hidden_frames.h"
+#include "cpython/tail_call.h"
 #include "cpython/tracing.h"
 
 namespace suture {
@@ -57,8 +58,10 @@ PyObject* bind_and_call(JitCallableObject* self, const ParameterLayout& layout, 
 
 PyObject* call_state(JitCallableObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
   ++self->state->calls;
-  if (self->state->bypassed() || (is_watched() && !stepping))
+  if (self->state->bypassed() || (is_watched() && !stepping)) {
+    starts_as_tail_call(nullptr);  // nobody will ask: what is called next must not take itself for it
     return PyObject_Vectorcall(self->function, arguments, flags, names);
+  }
   const ParameterLayout& layout = current_layout(self);
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (names == nullptr && count == layout.positional && layout.only_positional())

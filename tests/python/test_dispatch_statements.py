@@ -6,6 +6,7 @@ must give the same.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -301,13 +302,16 @@ import contextlib
 
 class Owner:
     def last(self):
-        return "last"
+        return ("last",)
 
-    def first(self):
-        return "first"
+    def first(self, *what):
+        return ("first", *what)
 
     def pick(self, flag):
-        return (self.last if flag else self.first)()
+        return (self.last if flag else self.first)() + (self.twice if flag else self.first)(*"x"[flag:])
+
+    def twice(self, *what):
+        return what, seen.count(what) or (self.last if what else self.first)()
 
 
 def comprehensions(rows, flag):
@@ -336,7 +340,7 @@ def last_part(coroutine):
 
 
 def run(x, rows):
-    out = ["%s%s" f"" % (x, rows), Owner().pick(x)]
+    out = ["%s%s" f"" % (x, rows), Owner().pick(x > 0)]
     try:
         1 / x
     except (ValueError if len(rows) > 5 else ZeroDivisionError) as error:
@@ -416,6 +420,12 @@ def test_a_function_that_has_no_loop_takes_nothing_along() -> None:
 def test_match_statements(version: tuple[int, int]) -> None:
     text = check(version, MATCH)
     assert "match _s" in text and " as t" not in text  # the names are stored behind the pattern
+
+
+def test_patterns_of_different_blocks_share_their_locals() -> None:
+    cases = "".join(f"        case [{i}, [a, *_, {i}], {{'k{i}': b}}]:\n            return a, b\n" for i in range(300))
+    text = decompiled(RUNNING, f"def f(x):\n    match x:\n{cases}")
+    assert len(set(re.findall(r"_s\d+", text))) < 20
 
 
 @pytest.mark.parametrize("version", VERSIONS)

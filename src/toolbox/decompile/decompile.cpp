@@ -419,6 +419,10 @@ Decompilation Decompiler::run() {
     }
     if (is_definition_code(root_)) add_function_facts(options_.function, rendering.tree.body, rendering.tree);
     auto source = print_source(rendering.tree, root_.view.version);
+    if (options_.as_module && source && source->find("nonlocal ") != std::string::npos) {
+      rendering.tree.body = make_standalone(root_, rendering.tree.body, rendering.tree).body;
+      source = print_source(rendering.tree, root_.view.version);
+    }
     // Without a compiler nothing has printed the text yet.
     if (!source && advance(&root_, source.error().message) && !last) continue;
     return report(source ? std::move(*source) : fmt::format("# {}\n", source.error().message));

@@ -49,6 +49,8 @@ struct DecompileOptions {
   FunctionFacts function;
   std::string qualname;                // see VerifyOptions::first_qualname
   Tier first_tier = Tier::kIdiomatic;  // of every function; for tests and for looking at lower tiers
+  // The text compiles as it is: a function that assigns variables of one around it (`nonlocal`) stands in one.
+  bool as_module = false;
 };
 
 struct CodeReport {

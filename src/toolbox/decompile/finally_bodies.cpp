@@ -99,15 +99,21 @@ class CopyComparison {
   bool compare_behind_leaving(int a, int b) {
     const bool has_value = op(a) == Op::Swap;
     a = code_.after(behind_swap(code_.after(behind_swap(a))));
-    if (has_value) b = behind_swap(b);
     // Both drop the iterators of the loops they leave; the other copy first drops a return value that was waiting.
-    for (int more = pops(b) - pops(a); more > 0; --more) b = code_.after(b);
+    for (int more = drops(b, has_value) - drops(a, has_value); more > 0; --more)
+      b = code_.after(has_value ? behind_swap(b) : b);
     push(a, b);
     return true;
   }
-  int pops(int index) const {
+  // Values that are dropped from an instruction on, below a value that stays or on top.
+  int drops(int index, bool below) const {
     int count = 0;
-    for (; op(index) == Op::PopTop; index = code_.after(index)) ++count;
+    while (op(index) == (below ? Op::Swap : Op::PopTop)) {
+      const int pop = below ? behind_swap(index) : index;
+      if (pop < 0 || op(pop) != Op::PopTop) break;
+      index = code_.after(pop);
+      ++count;
+    }
     return count;
   }
 

@@ -29,8 +29,10 @@ CodeTreePtr read_frame_code(const std::string& base64, const std::string& python
 }
 
 TransformedText text_of(const CodeTree& code, const CompileSource& compile, const std::string& qualname) {
-  const Decompilation done = decompile(
-      code, {.compile = compile, .unverifiable = "nothing here can compile it", .qualname = qualname});
+  const Decompilation done = decompile(code, {.compile = compile,
+                                              .unverifiable = "nothing here can compile it",
+                                              .qualname = qualname,
+                                              .as_module = true});
   TransformedText text{done.source, escaped_line(done.verdict), {}};
   for (const CodeReport& each : done.codes)
     if (!each.note.empty() && each.tier != Tier::kIdiomatic)

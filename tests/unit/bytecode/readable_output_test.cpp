@@ -153,7 +153,7 @@ TEST(ReadableOutput, an_iterator_in_a_variable_is_looped_over) {
                                      "STORE_FAST 0 (x)", "LOAD_FAST 1 (iterator)", "GET_ITER"));
 }
 
-TEST(ReadableOutput, a_stack_value_of_a_continuation_is_a_parameter_and_other_deletions_stay) {
+TEST(ReadableOutput, a_stack_value_of_a_continuation_is_a_parameter_that_is_loaded_where_it_is_used) {
   const CodeTree code = transformed({{Opcode::RESUME, 0},
                                      {Opcode::LOAD_FAST, 0},
                                      {Opcode::DELETE_FAST, 0},
@@ -166,8 +166,8 @@ TEST(ReadableOutput, a_stack_value_of_a_continuation_is_a_parameter_and_other_de
   ASSERT_TRUE(readable.ok());
   EXPECT_EQ(readable->qualname, "f");
   EXPECT_THAT(listing(readable->code),
-              ::testing::ElementsAre("RESUME 0", "LOAD_FAST 0 (stack_0)", "LOAD_FAST 1 (y)", "POP_TOP",
-                                     "DELETE_FAST 1 (y)", "RETURN_VALUE"));
+              ::testing::ElementsAre("RESUME 0", "LOAD_FAST 1 (y)", "POP_TOP", "DELETE_FAST 1 (y)",
+                                     "LOAD_FAST 0 (stack_0)", "RETURN_VALUE"));
 }
 
 TEST(ReadableOutput, a_cell_that_no_inner_function_takes_is_a_variable) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cpython/call_binding.h"
+#include "cpython/tail_call.h"
 #include "support/embed.h"
 
 namespace suture {
@@ -178,6 +179,16 @@ TEST_F(JitCallables, endless_recursion_is_a_recursion_error) {
 TEST_F(JitCallables, exceptions_pass_through) {
   define("def f(x): raise KeyError(x)", /*call=*/true);
   EXPECT_EQ(error("c('gone')"), "KeyError: 'gone'");
+}
+
+// A function that is made where that callable's was would give its own tail call to its caller.
+TEST_F(JitCallables, a_tail_call_of_a_bypassed_callable_is_over_when_it_starts) {
+  define("def f(a): return a");
+  state->bypass = true;
+  PyRef call = PyRef::steal(PyTuple_Pack(3, tail_call_marker(), item(names.get(), "c"), Py_None));
+  PyRef result = PyRef::steal(finish_tail_call(call.release()));
+  EXPECT_EQ(result.get(), Py_None);
+  EXPECT_FALSE(starts_as_tail_call(item(names.get(), "f")));
 }
 
 TEST_F(JitCallables, calls_are_counted_and_a_bypassed_callable_passes_its_arguments_on) {
