@@ -84,6 +84,43 @@ def test_closures_and_methods_are_checked_in_what_surrounds_them() -> None:
     assert "nonlocal count" in source_of(counter)
 
 
+class Outer:
+    class Inner:
+        values = [number for number in range(3)]  # noqa: C416
+
+        class Innermost:
+            def name(self) -> str:
+                return __class__.__qualname__  # type: ignore[name-defined]
+
+        def __hidden(self) -> object:
+            return super().__hash__, self.__hidden
+
+    @staticmethod
+    def make(base: type) -> type:
+        class Made(base):  # type: ignore[misc]
+            kind = base
+
+            def again(self) -> object:
+                return base, super().__init__
+
+        return Made
+
+
+def test_classes_in_classes_and_functions_are_checked_alone() -> None:
+    made = f"{__file__}:Outer.make.<locals>.Made"
+    for target in (Outer, Outer.Inner, Outer.Inner.Innermost, Outer.make, made, Outer.Inner.Innermost.name):
+        result = suture.decompile(target)
+        assert (result.verdict, result.tier) == (SAME, 1), target
+    assert source_of(Outer.Inner.Innermost).startswith("class Innermost:")
+
+
+def test_a_class_that_is_not_decompiled_cannot_be_made() -> None:
+    source = suture.decompile(Outer.Inner, tier=4).source
+    assert source.rstrip().endswith("raise NotImplementedError('this class could not be decompiled')")
+    with pytest.raises(NotImplementedError):
+        exec(source, {})
+
+
 def test_wrappers_are_looked_through() -> None:
     compiled = suture.compile(swap)
     expected = source_of(swap)

@@ -24,18 +24,19 @@ def doubled(flag: bool, values: list[int]) -> str:
     return f"{values[0]!r:>4}|{'yes' if flag else 'no'}"
 
 
-def any_negative(rows: list[int]) -> bool:
-    """As a dispatch loop, the generator is made behind the choice of its iterable and not before: another order, no proof."""
-    return any(row < limit for row in rows or ())
+def widened(rows: list[int]) -> list[int]:
+    """As a dispatch loop, `slice` makes the slice that the bytecode uses twice: the name may mean something else, no proof."""
+    rows[::2] += [limit] * len(rows[::2])
+    return rows
 
 
 limit = 0
 
 
 def test_text_without_a_proof_is_run_on_the_examples() -> None:
-    unproved = suture.decompile(any_negative, tier=3)
+    unproved = suture.decompile(widened, tier=3)
     assert (unproved.tier, unproved.verdict) == (4, "unverified: not decompiled")
-    result = suture.decompile(any_negative, tier=3, examples=[([1, -1],), ([],), (None,), (["a"],)])
+    result = suture.decompile(widened, tier=3, examples=[([1, -1],), ([],), (None,), (["a"],)])
     assert (result.tier, result.verdict) == (3, "verified: same behaviour on 4 calls")
     assert {code.verdict for code in result.codes} == {result.verdict}
     assert any("they differ" in note for note in result.notes)  # why it is not proved
@@ -119,7 +120,7 @@ def test_running_into_the_limit_of_memory_is_no_answer(monkeypatch: pytest.Monke
 
 
 def test_notes_of_two_texts_are_told_once() -> None:
-    result = suture.decompile(any_negative, tier=3, examples=[([1],)])
+    result = suture.decompile(widened, tier=3, examples=[([1],)])
     assert result.verdict == "verified: same behaviour on 1 call"
     assert len(set(result.notes)) == len(result.notes)
 

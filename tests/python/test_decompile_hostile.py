@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import marshal
 import opcode
+import random
 import sys
 import time
 import types
+import typing
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -154,3 +159,32 @@ def test_a_comprehension_with_a_loop_into_its_middle_is_none() -> None:
         damaged[begin + at + 1] = distance
         verdicts.add(_toolbox.decompile_marshal(bytes(damaged), (3, 11), None, "", None, "", 1)["verdict"])
     assert "unverified: not decompiled" in verdicts
+
+
+def nested(code: types.CodeType) -> list[types.CodeType]:
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return [code, *(one for each in inner for one in nested(each))]
+
+
+def all_code(module: types.ModuleType) -> list[types.CodeType]:
+    return nested(compile(Path(str(module.__file__)).read_text(), "<module>", "exec"))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_damaged_code_of_the_library_is_read_or_refused(seed: int) -> None:
+    """At the level of bytes: CPython itself crashes when it only makes such code objects."""
+    choose = random.Random(seed)
+    tiers = set()
+    for code in [code for module in (contextlib, dataclasses, typing) for code in all_code(module)]:
+        data = marshal.dumps(code)
+        if data.count(code.co_code) != 1:
+            continue
+        begin = data.index(code.co_code)
+        for _ in range(8):
+            damaged = bytearray(data)
+            for _ in range(choose.randrange(1, 4)):
+                at = choose.randrange(len(code.co_code))
+                damaged[begin + at] = (damaged[begin + at] + choose.choice([1, 255, choose.randrange(256)])) % 256
+            record = _toolbox.decompile_marshal(bytes(damaged), sys.version_info[:2], None, "", None, "", 1)
+            tiers.add(record["tier"])
+    assert tiers == {1, 3, 4}

@@ -129,3 +129,18 @@ def test_tests_have_as_few_nots_as_possible() -> None:
     source = suture.decompile(space["f"]).source
     for line in lines:
         assert f"    {line}\n" in source
+
+
+READS_AS_WRITTEN = {
+    "test of a loop": "while a and b or c:\n    f()\nwhile a and (b or c) and d or e:\n    f()",
+    "continue": "for x in a:\n    if x:\n        continue\n    if not b:\n        continue\n    f(x)\n    if c or d:\n        continue\n    if e:\n        g(x)\n    elif h:\n        i(x)\nwhile a:\n    if b:\n        continue\n    f()",
+    "else between clauses that leave and finally": "for x in a:\n    try:\n        f(x)\n    except A:\n        continue\n    except B:\n        raise\n    else:\n        g(x)\n        h()\n    finally:\n        i()",
+}
+
+
+@pytest.mark.parametrize("name", READS_AS_WRITTEN)
+def test_statements_read_as_they_were_written(name: str) -> None:
+    text = function_source(READS_AS_WRITTEN[name], "plain", "def f(a, b, c, d, e):")
+    result = suture.decompile(compile(text, "<text>", "exec"))
+    assert result.verdict == "verified: same bytecode"
+    assert result.source.strip() == text.strip()

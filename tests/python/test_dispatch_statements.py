@@ -6,6 +6,7 @@ must give the same.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -416,6 +417,12 @@ def test_a_function_that_has_no_loop_takes_nothing_along() -> None:
 def test_match_statements(version: tuple[int, int]) -> None:
     text = check(version, MATCH)
     assert "match _s" in text and " as t" not in text  # the names are stored behind the pattern
+
+
+def test_patterns_of_different_blocks_share_their_locals() -> None:
+    cases = "".join(f"        case [{i}, [a, *_, {i}], {{'k{i}': b}}]:\n            return a, b\n" for i in range(300))
+    text = decompiled(RUNNING, f"def f(x):\n    match x:\n{cases}")
+    assert len(set(re.findall(r"_s\d+", text))) < 20
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -6,6 +6,7 @@
 
 #include "bytecode/analysis.h"
 #include "bytecode/instruction.h"
+#include "toolbox/decompile/standalone.h"
 #include "toolbox/decompile/string_literals.h"
 
 namespace suture::toolbox {
@@ -102,10 +103,13 @@ syntax::Statements disassembled_body(const CodeTree& code, const std::string& re
   Statements body = {tree.make<Comment>("Not decompiled: " + reason),
                      tree.make<Comment>(annotated_disassembly(code))};
   body.insert(body.end(), nested.begin(), nested.end());
-  if ((code.view.flags & kCodeOptimized) == 0) return body;
-  auto* message = tree.make<syntax::Constant>(suture::Constant::str("this function could not be decompiled"));
+  const bool is_function = (code.view.flags & kCodeOptimized) != 0;
+  const char* kind = is_function ? "function" : is_module_code(code) ? "module" : "class";
+  auto* message = tree.make<syntax::Constant>(
+      suture::Constant::str(fmt::format("this {} could not be decompiled", kind)));
   auto* error = tree.make<Call>(tree.make<Name>("NotImplementedError"), Expressions{message});
   body.push_back(tree.make<Raise>(error));
+  if (!is_function) return body;
   // What is nested finds its variables here, as in the original.
   const CodeView& view = code.view;
   for (size_t i = static_cast<size_t>(view.parameter_count()); i < view.local_names.size(); ++i) {

@@ -64,11 +64,11 @@ int Machine::tested_values(int at) const {
 }
 
 // Where all ways from an instruction join; -1: nowhere near. `last` becomes the last instruction before.
-int Machine::join_of(int start, int& last) const {
+int Machine::join_of(int start, int& last) {
   std::set<int> ways = {start}, seen;
   bool branched = false;
   last = start;
-  while (!ways.empty()) {
+  while (!ways.empty() && --steps_left_ > 0) {
     const int at = *ways.begin();
     if (branched && ways.size() == 1) return at;
     ways.erase(ways.begin());

@@ -83,9 +83,26 @@ Expressions Machine::expressions(const std::vector<Slot>& slots, std::set<int>& 
   return all;
 }
 
+// A slice has a text of its own only where it is used. `slice` may mean something else in the program: that is right, and not proved.
+Expression* Machine::without_slices(Expression* expr) {
+  const auto bound = [&](Expression* part) {
+    return part ? part : make<syntax::Constant>(suture::Constant::none());
+  };
+  if (const auto* slice = as<Slice>(expr))
+    return make<Call>(make<Name>("slice"),
+                      Expressions{bound(slice->lower), bound(slice->upper), bound(slice->step)});
+  const auto* tuple = as<Tuple>(expr);
+  if (!tuple || std::ranges::none_of(tuple->elts, [](const Expression* one) { return as<Slice>(one); }))
+    return expr;
+  Expressions parts;
+  for (Expression* each : tuple->elts) parts.push_back(without_slices(each));
+  return make<Tuple>(std::move(parts));
+}
+
 // Directly behind an inlined comprehension a store would change the order in which the compiler restores its variables; one of two
 // does not.
 Statement* Machine::assign(int local, Slot& slot) {
+  slot.expr = without_slices(slot.expr);
   Expressions targets = {slot_name(local)};
   if (std::exchange(slot.restores, 0) > 1) targets.push_back(slot_name(next_spare_++));
   return make<Assign>(std::move(targets), slot.expr);

@@ -253,8 +253,8 @@ void Machine::settle(Slots& slots, int instruction, Statements& out) {
     for (int used : slot.uses) conflict = conflict || written.contains(used);
     written.insert(depth);
     targets.push_back(slot_name(depth));
-    values.push_back(slot.expr);
     alone.push_back(assign(depth, slot));
+    values.push_back(slot.expr);
   }
   if (!conflict || targets.size() < 2) {
     out.insert(out.end(), alone.begin(), alone.end());
@@ -314,6 +314,7 @@ void Machine::run_node(int index) {
   node_ = index;
   at_ = nodes_[static_cast<size_t>(index)].start;
   slots_ = nodes_[static_cast<size_t>(index)].entry;
+  next_spare_ = code_.view.stack_size + 1;  // none lives on from one node to the next
   Context* context = nodes_[static_cast<size_t>(index)].context;
   Statements body;
   out_ = &body;

@@ -218,6 +218,7 @@ class Machine {
   syntax::Expression* in_local(syntax::Expression* constant, std::set<int>& uses);
   void keep_apart(syntax::Expressions& elements, int fewest, std::set<int>& uses);
   static syntax::Expressions expressions(const std::vector<Slot>& slots, std::set<int>& uses);
+  syntax::Expression* without_slices(syntax::Expression* expr);
   syntax::Statement* assign(int local, Slot& slot);
   void spill(size_t depth, const std::set<int>& reserved);
   void spill_all(const std::set<int>& reserved = {});
@@ -243,7 +244,7 @@ class Machine {
                                              const std::map<std::string, syntax::Expression*>& arguments);
   bool is_under_construction(const Slot& slot) const;
   int tested_values(int at) const;
-  int join_of(int start, int& last) const;
+  int join_of(int start, int& last);
   bool fold_branches(bool needed);
   LiftedCode cut_out(int first, int join) const;
   static void put_in_front(LiftedCode& code, LiftedInstruction instruction);
@@ -295,6 +296,8 @@ class Machine {
   int entry_ = 0;  // node in which the code begins
   int end_ = -1;   // node in which the body of a module or class ends, once there is one
   bool has_annotations_ = false;
+  int steps_left_ =
+      3'000'000;  // of reading patterns and looking for joins, for code that repeats them without end
   syntax::Statements first_statements_;  // of a module, before the loop
 
   // the node under way

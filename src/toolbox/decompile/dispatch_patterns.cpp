@@ -26,10 +26,11 @@ constexpr int64_t kMostSteps = 1'000'000;  // those of alternatives that are tri
 class PatternReader {
  public:
   PatternReader(SyntaxTree& tree, const CodeTree& code, const std::string& class_name,
-                const LiftedCode& lifted, const Regions& regions)
+                const LiftedCode& lifted, const Regions& regions, int& steps_left)
       : builder_{tree, options_},
         lifted_(lifted),
         regions_(regions),
+        steps_left_(steps_left),
         scope_{.code = &code, .kind = CodeKind::kFunction, .class_name = class_name} {}
 
   // What stands on the stack above the subject when the pattern begins: the class and the names of its attributes.
@@ -72,10 +73,16 @@ class PatternReader {
   int find_stop(int start, const Expressions& above) {
     int stop = -1;
     begin(start, above);
-    for (int steps = 0; steps < kLongestPattern; ++steps) {
+    size_t failures = 0;  // that have been looked at
+    bool fails_to_one_place = false;
+    for (int steps = 0; steps < kLongestPattern && --steps_left_ > 0; ++steps) {
       const int at = machine_->at();
       if (at < 0 || regions_.region_of(at) != regions_.region_of(start)) break;
-      if (is_between_parts() && failure()) stop = at;
+      if (failures != machine_->failures().size()) {
+        failures = machine_->failures().size();
+        fails_to_one_place = failure().has_value();
+      }
+      if (fails_to_one_place && is_between_parts()) stop = at;
       if (is_store(lifted_.at(at).op) || machine_->stack().empty() || !machine_->step()) break;
     }
     return stop;
@@ -97,6 +104,7 @@ class PatternReader {
   Builder builder_;
   const LiftedCode& lifted_;
   const Regions& regions_;
+  int& steps_left_;  // of the whole code
   const Scope scope_;
   std::deque<Hole> holes_;
   int64_t steps_ = 0;
@@ -124,7 +132,7 @@ bool Machine::match_statement(const LiftedInstruction& it) {
     uses = slots_[subject + 1].uses;
     above = {slots_[subject + 1].expr, slots_[subject + 2].expr};
   }
-  PatternReader reader(tree_, code_, class_name_, lifted_, regions_);
+  PatternReader reader(tree_, code_, class_name_, lifted_, regions_, steps_left_);
   const PatternMachine* machine = reader.read(at_, above);
   if (!machine) return false;
   slots_.resize(subject + 1);

@@ -25,7 +25,9 @@ class Simplifier {
     pass_empty_nodes();
     merge_implicit_returns();
     merge_handler_ends();
-    folder_.fold_branches([this](const FlowNode& a, const FlowNode& b) { return decide_together(a, b); });
+    // Twice: the parts of a loop's test are joined before the copy of it is.
+    for (int round = 0; round < 2; ++round)
+      folder_.fold_branches([this](const FlowNode& a, const FlowNode& b) { return decide_together(a, b); });
     merge_loop_tests();
     pass_empty_nodes();
   }
@@ -198,9 +200,18 @@ class Simplifier {
     return nullptr;
   }
 
+  // `if a: continue` and what follows: between the parts of one test, control falls from one to the next.
+  bool continues_alone(const FlowNode& a, const FlowNode& b) const {
+    const bool by_no = a.no.to >= 0 && &graph_.at(a.no.to) == &b;
+    const Edge &to_b = by_no ? a.no : a.yes, &away = by_no ? a.yes : a.no;
+    if (to_b.falls || !away.falls || away.to < 0 || (away.to != b.yes.to && away.to != b.no.to)) return false;
+    return graph_.at(away.to).is_header || graph_.at(away.to).end == End::kFor;
+  }
+
   // Would the source have both in one test? The test of a loop belongs to the loop, and its copy has the same parts.
   bool decide_together(const FlowNode& a, const FlowNode& b) {
     if (b.line > 0 && a.line > 0 && b.line < a.line) return false;
+    if (continues_alone(a, b)) return false;
     const FlowNode* copy = copy_of(b);
     if (!copy) return true;
     if (copy->in.size() != 1) return false;

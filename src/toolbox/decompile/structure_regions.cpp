@@ -33,6 +33,17 @@ bool Structurer::is_handler_end(int node) const {
   return !it.dead && it.end == End::kReraise && it.statements.empty() && flow_.reached(node);
 }
 
+namespace {
+
+bool all_leave(const std::vector<ExceptHandler>& handlers) {
+  return !handlers.empty() && std::ranges::all_of(handlers, [](const ExceptHandler& clause) {
+    const Statement* last = clause.body.empty() ? nullptr : clause.body.back();
+    return as<Return>(last) || as<syntax::Raise>(last) || as<Continue>(last) || as<Break>(last);
+  });
+}
+
+}  // namespace
+
 void Structurer::emit_try(int node, const Frame& frame, Statements& out, int& next) {
   const Region& region = regions_.at(graph_.at(node).region);
   if (region.kind == RegionKind::kFinally)
@@ -59,6 +70,12 @@ void Structurer::emit_finally(int node, const Frame& frame, Statements& out, int
   fill(body);
   fill(last);
   next = inside.follow;
+  // Behind clauses that all leave, what follows the statement is its `else`.
+  if (Try* first = body.size() > 1 ? as<Try>(body.front()) : nullptr;
+      first && first->orelse.empty() && first->finalbody.empty() && all_leave(first->handlers)) {
+    first->orelse.assign(body.begin() + 1, body.end());
+    body.resize(1);
+  }
   const auto joined = [&](auto* nested) {
     if (!nested || !nested->finalbody.empty()) return false;
     nested->finalbody = std::move(last);

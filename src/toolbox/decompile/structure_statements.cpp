@@ -183,10 +183,28 @@ bool Structurer::emit_assert(int node, Statements& out, int& next) {
   return false;
 }
 
+// At the end of a loop, `if a: continue` and `if not a:` around the rest are the same jumps the other way round: where only one way
+// jumps, the compiler has put the other one inside.
+bool Structurer::emit_continue(int node, const Frame& frame, Statements& out, int& next) {
+  const FlowNode& it = graph_.at(node);
+  if (frame.continue_to < 0 || frame.follow != frame.continue_to || it.yes.to == it.no.to) return false;
+  for (const bool no_edge : {false, true}) {
+    const Edge &inside = no_edge ? it.no : it.yes, &rest = no_edge ? it.yes : it.no;
+    if (!inside.falls || inside.to != frame.continue_to) continue;
+    Expression* test = no_edge ? make_not(builder_.tree, it.test->expr) : it.test->expr;
+    if (!test) continue;
+    out.push_back(make<If>(plainest_test(builder_.tree, test), Statements{make<Continue>()}, Statements{}));
+    next = rest.to;
+    return true;
+  }
+  return false;
+}
+
 bool Structurer::emit_branch(int node, const Frame& frame, Statements& out, int& next) {
   const FlowNode& it = graph_.at(node);
   if (emit_assert(node, out, next)) return false;
   const int merge = pick_merge(node, frame);
+  if (merge < 0 && emit_continue(node, frame, out, next)) return false;
   Frame inside = frame;
   if (merge >= 0) inside.follow = merge;
   // The way without a jump is the body of the `if`.

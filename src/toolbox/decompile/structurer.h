@@ -38,6 +38,7 @@ class Structurer {
   bool leave(int node, const Frame& frame, Statements& out, bool& falls);
 
   bool emit_branch(int node, const Frame& frame, Statements& out, int& next);
+  bool emit_continue(int node, const Frame& frame, Statements& out, int& next);
   bool emit_assert(int node, Statements& out, int& next);
   int pick_merge(int node, const Frame& frame) const;
   void emit_for(int node, const Frame& frame, Statements& out, int& next);

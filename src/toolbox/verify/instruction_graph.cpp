@@ -305,10 +305,11 @@ int Builder::node_at(int instruction) {
   return node;
 }
 
-// Class bodies of 3.13 store the line they begin at, and attributes in the order of a set.
+// Class bodies store their qualified name, which the comparison of the headers knows; those of 3.13 the line they begin at, and
+// attributes in the order of a set.
 void Builder::mark_layout_constants() {
   const CodeTree& tree = *graph_.tree;
-  if (version_ < PythonVersion{3, 13} || (tree.view.flags & kCodeOptimized) != 0) return;
+  if ((tree.view.flags & kCodeOptimized) != 0) return;
   for (size_t i = 0; i + 1 < graph_.nodes.size(); ++i) {
     Node& load = graph_.nodes[i];
     const Node& store = graph_.nodes[i + 1];
@@ -319,6 +320,9 @@ void Builder::mark_layout_constants() {
     const std::string& name =
         deref ? tree.view.local_names[static_cast<size_t>(store.index)] : graph_.name(store);
     const Constant& constant = graph_.constant(load);
+    if (name == "__qualname__" && constant.is(Constant::Kind::kStr) && constant.text == tree.view.qualname)
+      load.operand = Node::Operand::kIgnored;
+    if (version_ < PythonVersion{3, 13}) continue;
     if (name == "__firstlineno__" && constant.is(Constant::Kind::kInt))
       load.operand = Node::Operand::kIgnored;
     if (name == "__static_attributes__" && constant.is(Constant::Kind::kTuple))

@@ -13,7 +13,7 @@
 //       disappears;
 //     - a method call in the form "attribute and NULL" (used when the object is an imported name) has the form LOAD_METHOD, when the two values are used by a call and by nothing else.
 //   Operands are resolved: names by text, constants by value, locals by name and kind.
-// Not part of it, because it is layout: `__firstlineno__` of a class body (3.13), and the order of its
+// Not part of it, because the header has it: the name that a class body stores as `__qualname__`. And because it is layout: `__firstlineno__` of a class body (3.13), and the order of its
 // `__static_attributes__`, which comes from a set.
 #pragma once
 

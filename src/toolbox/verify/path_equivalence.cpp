@@ -66,7 +66,8 @@ class PathWalk {
   // Where control goes on, and with what.
   void visit(int a, int b, FrameState state);
   void process(int a, int b, FrameState state);
-  // Runs one side until its next operation; -1 after fail().
+  // Runs one side until its next operation; kForever: there is none; -1 after fail().
+  static constexpr int kForever = -2;
   int advance(Side& side, int node, FrameState& state, bool is_second);
   bool step_silently(Side& side, const Node& node, FrameState& state, bool is_second, int& next);
   bool step_local(Side& side, const Node& node, FrameState& state, bool is_second);
@@ -248,12 +249,14 @@ int PathWalk::advance(Side& side, int node, FrameState& state, bool is_second) {
   // A run that comes to a node more often than it can have states decides nothing any more.
   const int64_t limit = 100 + 64 * static_cast<int64_t>(side.graph.nodes.size());
   for (int64_t steps = 0; !failed(); ++steps) {
-    if (steps > limit || --steps_left_ < 0) {
-      fail(here_first_, here_second_,
-           fmt::format("the {} does nothing observable for ever", is_second ? "second" : "first"));
+    (is_second ? here_second_ : here_first_) = node;
+    if (--steps_left_ < 0) {
+      fail(here_first_, here_second_, "they are too large to compare");
       break;
     }
-    (is_second ? here_second_ : here_first_) = node;
+    // Where a signal ends such a loop, if the loop has a place for it.
+    const bool listens = side.graph.node(node).opcode == Opcode::JUMP_BACKWARD;
+    if (steps > limit && (listens || steps > 2 * limit)) return kForever;
     int next = -1;
     if (!step_silently(side, side.graph.node(node), state, is_second, next)) return node;
     node = next;
@@ -413,6 +416,11 @@ void PathWalk::process(int a, int b, FrameState state) {
   if (failed()) return;
   const int second = advance(second_, b, state, true);
   if (failed()) return;
+  if (first == kForever && second == kForever) return match_handlers(here_first_, here_second_, state);
+  if (first == kForever || second == kForever)
+    return fail(
+        here_first_, here_second_,
+        fmt::format("the {} does nothing observable for ever", first == kForever ? "first" : "second"));
   match(first, second, state);
 }
 

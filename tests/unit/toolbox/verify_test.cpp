@@ -86,7 +86,8 @@ TEST(ConstantTests, DecideWhatCannotRaiseAndNothingElse) {
       << "identity of numbers is not defined";
   EXPECT_EQ(jump_is_taken(Opcode::POP_JUMP_IF_NONE, none), true);
   EXPECT_EQ(jump_is_taken(Opcode::POP_JUMP_IF_TRUE, Constant::str("")), false);
-  EXPECT_EQ(truth(Constant::floating(0.0)), std::nullopt);
+  EXPECT_EQ(truth(Constant::floating(0.0)), false);
+  EXPECT_EQ(truth(Constant::floating(-0.5)), true);
 }
 
 // A function of 3.11 with these instructions.
@@ -145,6 +146,21 @@ TEST(VerifyBytecode, ALoopOfNothingIsNoReturn) {
   EXPECT_NE(verify_bytecode(returning, endless).reason().find("runs for ever"), std::string::npos);
   EXPECT_NE(verify_bytecode(endless, returning).reason().find("runs for ever"), std::string::npos);
   EXPECT_TRUE(verify_bytecode(endless, endless).equal());
+  // Along paths, too.
+  const auto with_local = [](CodeTree tree) {
+    tree.view.local_names.emplace_back("_s");
+    tree.view.local_kinds.push_back(kLocalPlain);
+    return tree;
+  };
+  const VerifyOptions paths{.synthetic_locals = {"_s"}};
+  const CodeTree returns = with_local(returning), loops = with_local(endless);
+  EXPECT_EQ(verify_bytecode(endless, loops, paths).reason(), "");
+  EXPECT_NE(
+      verify_bytecode(returning, loops, paths).reason().find("the second does nothing observable for ever"),
+      std::string::npos);
+  EXPECT_NE(
+      verify_bytecode(endless, returns, paths).reason().find("the first does nothing observable for ever"),
+      std::string::npos);
 }
 
 TEST(VerifyBytecode, HostileCodeIsDifferentWithAReason) {
