@@ -135,10 +135,10 @@ void join_ways_out(InstructionEditor& edit, int header, int none) {
     const int exit = edit.arg(i - 1);
     edit.replace(start, {edit.like(start, Opcode::LOAD_CONST, none),
                          edit.like(start, Opcode::STORE_FAST, exit), edit.at(start)});
-    const int drop = edit.insert_behind(i + 1, edit.like(i, Opcode::POP_TOP));
-    Instruction out = edit.at(i), again = edit.at(i);
-    out.target = drop;
-    edit.replace(i, {out});
+    Instruction stay = edit.like(i, Opcode::POP_JUMP_BACKWARD_IF_FALSE), again = edit.at(i);
+    stay.target = edit.at(i + 1).target;
+    edit.replace(i, {stay});
+    edit.replace(i + 1, {edit.like(i, Opcode::POP_TOP)});
     again.target = leave;
     edit.replace(behind, {edit.like(i, Opcode::LOAD_FAST, exit), again, edit.at(behind)});
     edit.remove(leave);
