@@ -302,13 +302,16 @@ import contextlib
 
 class Owner:
     def last(self):
-        return "last"
+        return ("last",)
 
-    def first(self):
-        return "first"
+    def first(self, *what):
+        return ("first", *what)
 
     def pick(self, flag):
-        return (self.last if flag else self.first)()
+        return (self.last if flag else self.first)() + (self.twice if flag else self.first)(*"x"[flag:])
+
+    def twice(self, *what):
+        return what, seen.count(what) or (self.last if what else self.first)()
 
 
 def comprehensions(rows, flag):
@@ -337,7 +340,7 @@ def last_part(coroutine):
 
 
 def run(x, rows):
-    out = ["%s%s" f"" % (x, rows), Owner().pick(x)]
+    out = ["%s%s" f"" % (x, rows), Owner().pick(x > 0)]
     try:
         1 / x
     except (ValueError if len(rows) > 5 else ZeroDivisionError) as error:

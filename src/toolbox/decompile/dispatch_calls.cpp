@@ -39,8 +39,7 @@ void Machine::call(int count, const suture::Constant* names) {
   Slot second = pop(), first = pop();
   Slot callee = first.kind == SlotKind::kNull ? second : first;
   // The compiler leaves a NULL beside an attribute where both stand together in one block only.
-  callee.plain = first.kind == SlotKind::kNull && callee.waits && count == 0 &&
-                 slots_.size() < nodes_[static_cast<size_t>(std::max(node_, 0))].entry.size();
+  callee.plain = first.kind == SlotKind::kNull && callee.waits && first.id != node_;
   if (first.kind != SlotKind::kNull && second.kind != SlotKind::kNull && second.kind != SlotKind::kSelf) {
     args.insert(args.begin(), second);
   }

@@ -24,7 +24,9 @@ void Machine::push(Expression* expr, std::set<int> uses, bool waits) {
   slots_.push_back({.kind = SlotKind::kValue, .expr = expr, .waits = waits, .uses = std::move(uses)});
 }
 
-void Machine::push_kind(SlotKind kind) { slots_.push_back({.kind = kind}); }
+void Machine::push_kind(SlotKind kind) {
+  slots_.push_back({.kind = kind, .id = kind == SlotKind::kNull ? node_ : -1});
+}
 
 Slot Machine::pop() {
   if (slots_.empty()) {

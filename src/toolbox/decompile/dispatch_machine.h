@@ -59,10 +59,10 @@ struct Slot {
   bool display = false;  // built here, may grow
   bool plain = false;    // a callee that is no method, whatever it looks like
   bool awaited = false;  // kComprehension: the await that follows is the compiler's
-  int id = -1;
-  int restores = 0;     // variables that an inlined comprehension restores behind it
-  int conversion = -1;  // 3.13: CONVERT_VALUE waits for FORMAT
-  std::set<int> uses;   // the `_s` that occur in expr
+  int id = -1;           // of marks, see above; kNull: the node that has pushed it
+  int restores = 0;      // variables that an inlined comprehension restores behind it
+  int conversion = -1;   // 3.13: CONVERT_VALUE waits for FORMAT
+  std::set<int> uses;    // the `_s` that occur in expr
   syntax::Statement* definition = nullptr;
   std::string name;  // kPrevious: of the clause
   CodeTreePtr code;  // kGeneric
