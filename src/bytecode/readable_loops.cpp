@@ -21,6 +21,9 @@ class LoopRewriter {
         edit_.insert_behind(i - 1, edit_.like(i, Opcode::GET_ITER));
       if (edit_.is(i, Opcode::GET_ITER) && edit_.is(i + 1, Opcode::STORE_FAST)) call_iter(i);
       if (edit_.is(i, Opcode::STORE_FAST) && pushes(i - 1)) store_one_by_one(i);
+      if (edit_.is(i, Opcode::POP_JUMP_FORWARD_IF_TRUE) && edit_.is(i + 1, Opcode::JUMP_BACKWARD) &&
+          !edit_.is_target(i + 1))
+        break_on_true(i);
     }
     Function out = edit_.result(origin);
     names_.put_into(out);
@@ -31,6 +34,16 @@ class LoopRewriter {
   bool pushes(int i) const {
     return edit_.is(i, Opcode::LOAD_FAST) || edit_.is(i, Opcode::LOAD_DEREF) ||
            edit_.is(i, Opcode::LOAD_CONST);
+  }
+
+  // `if exit: break`: the compiler goes on when the test is false; `continue` would be a jump of its own.
+  void break_on_true(int i) {
+    Instruction stay = edit_.like(i, Opcode::POP_JUMP_BACKWARD_IF_FALSE);
+    Instruction leave = edit_.like(i + 1, Opcode::JUMP_FORWARD);
+    stay.target = edit_.at(i + 1).target;
+    leave.target = edit_.at(i).target;
+    edit_.replace(i, {stay});
+    edit_.replace(i + 1, {leave});
   }
 
   void call_iter(int i) {
