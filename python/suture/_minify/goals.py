@@ -31,9 +31,11 @@ from suture._minify.signature import normalise
 if TYPE_CHECKING:
     from suture._minify.frame_fault import FrameFault
 
+OTHER_RESULT = "other_result"
 _NUMBERS = {"breaks": 1.0, "recompiles": 1.0, "slow": 2.0}  # goals with a number, and which one when it is left out
 _COUNTS = ("breaks", "recompiles")  # also keys of a function in the report of `suture check`
 _LAST_LINE = re.compile(r"[\w.]+(Error|Exception|Warning|Interrupt|Exit|Failed)\b")
+_NOISE_MS = 0.02  # of one call: a smaller difference is none
 _TIMED_RUNS = 3  # of a candidate whose time is measured: most of them decide
 
 
@@ -126,7 +128,7 @@ class Goal:
     @property
     def is_of_results(self) -> bool:
         """The program itself does not show it: what it gives has to be compared."""
-        return self._name == "other_result"
+        return self._name == OTHER_RESULT
 
     def finding(self, report: dict[str, Any]) -> dict[str, Any]:
         """Of the goal's id and function; {} when there is none."""
@@ -160,6 +162,10 @@ class Goal:
                 return
         if self._name == "error":
             raise GoalError(f"{self._path} does not fail: there is no error to keep")
+        if self._name == "slow":
+            speedups = [row["speedup"] for row in _report(endings[-1]).get("functions", []) if row["speedup"]]
+            slowest = f"{1 / min(speedups):.3g} times NumPy's time at most" if speedups else "no time was measured"
+            raise GoalError(f"{self._path} does not reach the goal 'slow={self._least:g}': {slowest}")
         ids = sorted({finding["id"] for ending in endings for finding in _report(ending).get("findings", [])})
         raise GoalError(
             f"{self._path} does not reach the goal '{self._name}'; it has the findings: {', '.join(ids) or 'none'}"
@@ -202,12 +208,16 @@ class Goal:
                     text=True,
                     errors="backslashreplace",
                     timeout=self._seconds,
-                    env=os.environ | {"PYTHONPATH": os.pathsep.join(found)},
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(found), "SUTURE_RECORD": "off"},
                 )
                 ran = Ran(done.returncode, done.stdout, done.stderr)
             except subprocess.TimeoutExpired:
                 ran = Ran(-signal.SIGALRM)
         return _ending_of(ran)
+
+    def run_as_it_is(self) -> None:
+        """From now on with the backend that the program names, beside NumPy."""
+        self._way = self._ways[-1]
 
     def with_the_compiler(self) -> bool:
         """From now on candidates are run as the program will be; False: they were already."""
@@ -242,7 +252,7 @@ class Goal:
             found = [row for row in functions if row[self._name] >= self._least]
             return f"{self._name} of {found[0]['function']}: {found[0][self._name]}" if found else ""
         if self._name == "slow":
-            found = [row for row in functions if row["speedup"] is not None and row["speedup"] * self._least < 1]
+            found = [row for row in functions if _is_slower(row, self._least)]
             return f"{found[0]['function']} takes {1 / found[0]['speedup']:.3g} times NumPy's time" if found else ""
         finding = self.finding(report)
         if not finding or self.is_of_results:
@@ -279,6 +289,13 @@ class Goal:
     def close(self) -> None:
         """Ends what is running; from any thread."""
         self._runs.close()
+
+
+def _is_slower(row: Mapping[str, Any], ratio: float) -> bool:
+    """By more than calls of nothing differ from each other."""
+    if row["speedup"] is None or row["speedup"] * ratio >= 1:
+        return False
+    return bool(row["call_ms"] - row["numpy_call_ms"] > _NOISE_MS)
 
 
 def parse(words: str) -> tuple[str, float]:

@@ -74,7 +74,7 @@ def place_of(held: ProgramFile, path: Path) -> Path:
 def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
     """As `minify`, of a text that stands for the file."""
     if kept.command is not None:
-        judge = predicate.Command(kept.command, settings.run_limit)
+        judge = predicate.Command(kept.command, settings.run_limit, file.absolute().parent)
         checkpoint = _checkpoint(settings, text, ["predicate", kept.command])
         test = predicate.TextTest(judge, file.name)
         result = _reduced(text, test, judge.stop, settings, settings.workers, say, checkpoint)
@@ -107,7 +107,7 @@ def _told(done: Done, settings: Settings, say: Say) -> Done:
     say(f"\n{done.result.text}\n{done.result}")
     if done.certified is not None:
         say(f"It does {'the same' if done.certified else 'NOT do the same'} in a new process.")
-    say(f"Wrote minimal repro out to {modes.shown(done.path)}")
+    say(modes.wrote(done.path, done.certified is not False))
     return done
 
 

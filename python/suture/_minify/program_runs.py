@@ -171,9 +171,12 @@ class _Server:
 
 def serve(descriptor: int, native: bool, path: Sequence[str]) -> NoReturn:
     """Until the other end closes the connection."""
+    from suture._config import config
+
     connection = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is theirs who ask: they close the connection
     _load(native)
+    config.record = "off"  # what candidates do is no failure of the user's
     sys.path[:0] = path
     try:
         while True:

@@ -212,7 +212,7 @@ class ProgramSubject:
         given = filter(
             None, [os.environ.get(names["overrides"], ""), *(f"{name}={value}" for name, value in own.items())]
         )
-        return {**os.environ, **process, names["overrides"]: ";".join(given)}
+        return {**os.environ, **process, names["overrides"]: ";".join(given), names["record"]: "off"}
 
     def run(self, variant: Variant) -> Outcome:
         return self._ending(self._environment(variant))
