@@ -21,6 +21,9 @@ class LoopRewriter {
         edit_.insert_behind(i - 1, edit_.like(i, Opcode::GET_ITER));
       if (edit_.is(i, Opcode::GET_ITER) && edit_.is(i + 1, Opcode::STORE_FAST)) call_iter(i);
       if (edit_.is(i, Opcode::STORE_FAST) && pushes(i - 1)) store_one_by_one(i);
+      if (edit_.is(i, Opcode::POP_JUMP_FORWARD_IF_TRUE) && edit_.is(i + 1, Opcode::JUMP_BACKWARD) &&
+          !edit_.is_target(i + 1))
+        break_on_true(i);
     }
     Function out = edit_.result(origin);
     names_.put_into(out);
@@ -31,6 +34,16 @@ class LoopRewriter {
   bool pushes(int i) const {
     return edit_.is(i, Opcode::LOAD_FAST) || edit_.is(i, Opcode::LOAD_DEREF) ||
            edit_.is(i, Opcode::LOAD_CONST);
+  }
+
+  // `if exit: break`: the compiler goes on when the test is false; `continue` would be a jump of its own.
+  void break_on_true(int i) {
+    Instruction stay = edit_.like(i, Opcode::POP_JUMP_BACKWARD_IF_FALSE);
+    Instruction leave = edit_.like(i + 1, Opcode::JUMP_FORWARD);
+    stay.target = edit_.at(i + 1).target;
+    leave.target = edit_.at(i).target;
+    edit_.replace(i, {stay});
+    edit_.replace(i + 1, {leave});
   }
 
   void call_iter(int i) {
@@ -135,10 +148,10 @@ void join_ways_out(InstructionEditor& edit, int header, int none) {
     const int exit = edit.arg(i - 1);
     edit.replace(start, {edit.like(start, Opcode::LOAD_CONST, none),
                          edit.like(start, Opcode::STORE_FAST, exit), edit.at(start)});
-    const int drop = edit.insert_behind(i + 1, edit.like(i, Opcode::POP_TOP));
-    Instruction out = edit.at(i), again = edit.at(i);
-    out.target = drop;
-    edit.replace(i, {out});
+    Instruction stay = edit.like(i, Opcode::POP_JUMP_BACKWARD_IF_FALSE), again = edit.at(i);
+    stay.target = edit.at(i + 1).target;
+    edit.replace(i, {stay});
+    edit.replace(i + 1, {edit.like(i, Opcode::POP_TOP)});
     again.target = leave;
     edit.replace(behind, {edit.like(i, Opcode::LOAD_FAST, exit), again, edit.at(behind)});
     edit.remove(leave);

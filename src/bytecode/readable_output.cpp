@@ -18,6 +18,7 @@
 #include "bytecode/readable_loops.h"
 #include "bytecode/readable_matches.h"
 #include "bytecode/readable_returns.h"
+#include "bytecode/validate.h"
 
 namespace suture {
 namespace {
@@ -66,6 +67,9 @@ class Rewriter {
       if (edit_.is(i, Opcode::CALL) && edit_.arg(i) > kMostPushedArguments &&
           edit_.is(i - 1, Opcode::PRECALL))
         call_with_list(i);
+    for (int i = 1; i < edit_.count(); ++i)
+      if (edit_.is(i, Opcode::BUILD_LIST) && edit_.arg(i) > kMostPushedArguments)
+        collect(i - edit_.arg(i), i);
   }
 
   // The end of a with statement that nothing of this function enters.
@@ -109,17 +113,23 @@ class Rewriter {
 
   // Beyond kMostPushedArguments the compiler of Python collects arguments in a list.
   void call_with_list(int call) {
-    const int first = call - 1 - edit_.arg(call);
-    if (first < 1) return;
-    for (int i = first; i < call - 1; ++i) {
-      const bool pushes = edit_.is(i, Opcode::LOAD_FAST) || edit_.is(i, Opcode::LOAD_DEREF) ||
-                          edit_.is(i, Opcode::LOAD_CONST) || edit_.is(i, Opcode::LOAD_CLOSURE);
-      if (!pushes) return;
-    }
-    edit_.insert_behind(first - 1, edit_.like(first - 1, Opcode::BUILD_LIST));
-    for (int i = first; i < call - 1; ++i) edit_.insert_behind(i, edit_.like(i, Opcode::LIST_APPEND, 1));
+    if (!collect(call - 1 - edit_.arg(call), call - 1)) return;
     edit_.replace(call - 1, {edit_.like(call - 1, Opcode::LIST_TO_TUPLE)});
     edit_.replace(call, {edit_.like(call, Opcode::CALL_FUNCTION_EX)});
+  }
+
+  // Values that are pushed one by one, in a list.
+  bool collect(int first, int end) {
+    if (first < 1) return false;
+    for (int i = first; i < end; ++i) {
+      const bool pushes = edit_.is(i, Opcode::LOAD_FAST) || edit_.is(i, Opcode::LOAD_DEREF) ||
+                          edit_.is(i, Opcode::LOAD_CONST) || edit_.is(i, Opcode::LOAD_CLOSURE);
+      if (!pushes) return false;
+    }
+    edit_.insert_behind(first - 1, edit_.like(first - 1, Opcode::BUILD_LIST));
+    for (int i = first; i < end; ++i) edit_.insert_behind(i, edit_.like(i, Opcode::LIST_APPEND, 1));
+    if (edit_.is(end, Opcode::BUILD_LIST)) edit_.remove(end);
+    return true;
   }
 
   void call_exit_plainly(int i) {
@@ -278,8 +288,8 @@ enum class Blocks : uint8_t { kAsStatements, kAsTheyAre };
 
 Result<ReadableOutput> rewritten(const CodeTree& code, OutputKind kind, const std::string& name,
                                  Blocks blocks) {
-  SUTURE_TRY(function, decode_function(code.view));
-  Steps steps(std::move(function));
+  SUTURE_TRY(checked, decode_checked(code));
+  Steps steps(std::move(checked.function));
   const auto then_blocks = [&](auto step) {
     if (blocks == Blocks::kAsStatements) steps.then(step);
   };

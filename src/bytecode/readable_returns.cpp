@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "bytecode/analysis.h"
 #include "bytecode/instruction_editor.h"
@@ -29,7 +30,8 @@ class ReturnMover {
   Function run(std::vector<int>& origin) {
     if (!depths_.empty())
       for (int i = 0; i < edit_.count(); ++i)
-        if (const int end = tuple_end(i); end >= 0 && begins_here(i)) move_ways_to(i, end);
+        if (const std::vector<int> tuple = tuple_at(i); begins_here(i) && has_number(tuple))
+          move_ways_to(tuple);
     return edit_.result(origin);
   }
 
@@ -45,20 +47,32 @@ class ReturnMover {
   }
   bool begins_here(int i) const { return edit_.is_target(i) || !loads(i - 1); }
 
-  // BUILD_TUPLE behind the loads from i on, with RETURN_VALUE behind it; -1: there is none.
-  int tuple_end(int i) const {
-    if (!loads(i)) return -1;
-    while (loads(i)) ++i;
-    return edit_.is(i, Opcode::BUILD_TUPLE) && edit_.is(i + 1, Opcode::RETURN_VALUE) ? i : -1;
+  // The places that build the tuple, up to RETURN_VALUE; none: something else stands there. An iteration of a loop that is
+  // in the body of an iteration function returns the tuple of the one in that of the other.
+  std::vector<int> tuple_at(int i) const {
+    std::vector<int> places;
+    while (loads(i) && std::ssize(places) < edit_.count()) {
+      while (loads(i)) places.push_back(i++);
+      if (!edit_.is(i, Opcode::BUILD_TUPLE)) return {};
+      places.push_back(i);
+      i = past_jumps(i + 1);
+      if (edit_.is(i, Opcode::RETURN_VALUE)) return places;
+    }
+    return {};
   }
 
-  // The number of the end: 0 is the next iteration.
-  bool is_next_iteration(int begin, int end) const {
+  // The number of the end; "": none.
+  std::string_view number(const std::vector<int>& tuple) const {
     const auto& reprs = edit_.old().code.constant_reprs;
-    for (int i = begin; i < end; ++i)
-      if (edit_.is(i, Opcode::LOAD_CONST)) return reprs[static_cast<size_t>(edit_.arg(i))] == "0";
-    return false;
+    for (const int place : tuple) {
+      if (!edit_.is(place, Opcode::LOAD_CONST)) continue;
+      const std::string_view repr = reprs[static_cast<size_t>(edit_.arg(place))];
+      if (std::ranges::all_of(repr, [](char c) { return c >= '0' && c <= '9'; })) return repr;
+    }
+    return "";
   }
+  bool has_number(const std::vector<int>& tuple) const { return !number(tuple).empty(); }
+  bool is_next_iteration(const std::vector<int>& tuple) const { return number(tuple) == "0"; }
 
   int depth(int i) const { return depths_[static_cast<size_t>(i)]; }
   int past_jumps(int i) const {
@@ -73,56 +87,81 @@ class ReturnMover {
     return i;
   }
 
-  void move_ways_to(int begin, int end) {
+  void move_ways_to(const std::vector<int>& tuple) {
+    const int begin = tuple.front();
     for (int i = 0; i < edit_.count(); ++i) {
       const bool jumps = edit_.is(i, Opcode::JUMP_FORWARD) && past_jumps(i) == begin;
       const bool falls = i + 1 == begin && !ends_block(edit_.at(i).opcode) && edit_.at(i).target < 0;
-      if (jumps || falls) move_way(jumps ? i - 1 : i, jumps ? i : -1, begin, end);
+      if (jumps || falls) move_way(jumps ? i - 1 : i, jumps ? i : -1, tuple);
     }
   }
 
-  void move_way(int last, int jump, int begin, int end) {
+  void move_way(int last, int jump, std::vector<int> tuple) {
+    const int begin = tuple.front();
+    std::vector<int> constants;  // a constant that is returned is pushed behind everything
+    for (; edit_.is(last, Opcode::LOAD_CONST) && !edit_.is_target(last); --last) constants.push_back(last);
+    tuple.insert(tuple.begin(), constants.rbegin(), constants.rend());
     const std::vector<Cleanup> cleanups = cleanups_before(last);
-    if (cleanups.empty() || is_ordinary_end(cleanups.back(), begin, end)) return;
+    if (cleanups.empty()) return constants.empty() ? leave_try(last, jump, tuple) : void();
+    if (is_ordinary_end(cleanups.back(), begin, tuple)) return;
     const Cleanup& inner = cleanups.front();
-    const bool below = depth(begin) > 0 && inner_keeps_value(cleanups);
+    const bool below = depth(tuple.front()) > 0 && inner_keeps_value(cleanups);
     for (const Cleanup& each : cleanups) {
       if (each.what != Ends::kName && each.swaps != below) return;
-      if (each.what == Ends::kName && reads(begin, end, edit_.arg(each.end))) return;
+      if (each.what == Ends::kName && reads(tuple, edit_.arg(each.end))) return;
     }
     for (const Cleanup& each : cleanups)
       if (!below && each.what != Ends::kName && each.begin != inner.begin)
         edit_.replace(each.begin, {edit_.like(each.begin, Opcode::SWAP, 2), edit_.at(each.begin)});
-    build_before(inner, begin, end, !below && inner.what != Ends::kName);
-    const int place = jump >= 0 ? jump : last;
+    for (const int place : constants) edit_.remove(place);
+    const int moved = build_before(inner, tuple, !below && inner.what != Ends::kName);
     if (jump >= 0)
       edit_.replace(jump, {edit_.like(jump, Opcode::RETURN_VALUE)});
     else
-      edit_.insert_behind(place, edit_.like(place, Opcode::RETURN_VALUE));
+      edit_.insert_behind(last == inner.begin ? moved : last, edit_.like(last, Opcode::RETURN_VALUE));
+  }
+
+  // A try statement has no code where it ends; the tuple of another end than its own is built inside.
+  void leave_try(int last, int jump, const std::vector<int>& tuple) {
+    const ExceptionRegion* region = last >= 0 ? edit_.old().region_at(last) : nullptr;
+    const ExceptionRegion* outside = edit_.old().region_at(tuple.front());
+    if (jump < 0 || edit_.is_target(jump) || !region || region->push_last_instruction ||
+        !edit_.is(region->target, Opcode::PUSH_EXC_INFO) || is_next_iteration(tuple) ||
+        (outside && outside->target == region->target) || depth(tuple.front()) != region->depth)
+      return;
+    edit_.replace(jump, code_of(tuple));
+    const int end = edit_.insert_behind(jump, edit_.like(jump, Opcode::RETURN_VALUE));
+    for (ExceptionRegion& each : edit_.regions())
+      if (each.begin <= jump && contains(each, jump)) return;
+    edit_.regions().push_back({jump, end, region->target, region->depth, false});
+  }
+
+  std::vector<Instruction> code_of(const std::vector<int>& tuple) const {
+    std::vector<Instruction> code;
+    for (const int place : tuple) code.push_back(edit_.at(place));
+    return code;
   }
 
   static bool inner_keeps_value(const std::vector<Cleanup>& cleanups) {
     return std::ranges::any_of(cleanups, &Cleanup::swaps);
   }
-  bool reads(int begin, int end, int variable) const {
-    for (int i = begin; i < end; ++i)
-      if (edit_.is(i, Opcode::LOAD_FAST) && edit_.arg(i) == variable) return true;
-    return false;
+  bool reads(const std::vector<int>& tuple, int variable) const {
+    return std::ranges::any_of(
+        tuple, [&](int place) { return edit_.is(place, Opcode::LOAD_FAST) && edit_.arg(place) == variable; });
   }
 
-  // The tuple is built where the statement still is, so an exception region may have to cover it.
-  void build_before(const Cleanup& inner, int begin, int end, bool swap) {
+  // The tuple is built where the statement still is, so an exception region may have to cover it. The place of what stood
+  // there.
+  int build_before(const Cleanup& inner, const std::vector<int>& tuple, bool swap) {
     const int place = inner.begin;
-    std::vector<Instruction> built;
-    for (int i = begin; i <= end; ++i) built.push_back(edit_.at(i));
-    edit_.replace(place, std::move(built));
+    edit_.replace(place, code_of(tuple));
     int behind = -1;
     if (swap) behind = edit_.insert_behind(place, edit_.like(place, Opcode::SWAP, 2));
     const int first = edit_.insert_behind(behind >= 0 ? behind : place, edit_.at(place));
     if (behind < 0) behind = first;
     const ExceptionRegion* inside = region_before(place);
     const ExceptionRegion* here = edit_.old().region_at(place);
-    if (inside == here || (inside && here && inside->target == here->target)) return;
+    if (inside == here || (inside && here && inside->target == here->target)) return first;
     if (here) {
       // The part of the outer statement begins behind the tuple; what came before stays.
       for (ExceptionRegion& region : edit_.regions())
@@ -137,6 +176,7 @@ class ReturnMover {
     if (inside)
       edit_.regions().push_back(
           {place, behind, inside->target, inside->depth, inside->push_last_instruction});
+    return first;
   }
   bool contains(const ExceptionRegion& region, int place) const {
     return region.end == InstructionEditor::kEnd || place < region.end;
@@ -204,11 +244,11 @@ class ReturnMover {
     return -1;
   }
 
-  bool is_ordinary_end(const Cleanup& outer, int begin, int end) const {
+  bool is_ordinary_end(const Cleanup& outer, int begin, const std::vector<int>& tuple) const {
     switch (outer.what) {
       case Ends::kLoop: return past_jumps(edit_.at(loop_of(outer)).target) == begin;
       case Ends::kWith: return behind_swallowed(outer) == begin;
-      default: return is_next_iteration(begin, end);
+      default: return is_next_iteration(tuple);
     }
   }
 

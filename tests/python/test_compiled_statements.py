@@ -61,6 +61,40 @@ def test_a_with_statement_that_a_loop_leaves_is_whole():
     ) in text
 
 
+def test_a_constant_that_a_with_statement_in_a_loop_returns():
+    def f(x):
+        count = 0
+        while count < 3:
+            count += 1
+            with Manager():
+                print(end="")
+                if x.sum() > 1000:
+                    return
+            x = x * 2
+        return x, count
+
+    text = printed(f, X, frames=9)
+    assert "        if x.sum() > 1000:\n            return None, 1, x, count\n" in text
+
+
+def test_a_try_statement_that_a_loop_leaves():
+    def f(x):
+        count = 0
+        while count < 3:
+            count += 1
+            try:
+                print(end="")
+                if x.sum() > 1000:
+                    break
+            except ValueError:
+                x = x - 1
+            x = x * 2
+        return x, count
+
+    text = printed(f, X, frames=7)
+    assert "        if x.sum() > 1000:\n            return 1, x, count\n    except ValueError:\n" in text
+
+
 def test_an_inner_loop_that_a_return_leaves():
     def f(x, n):
         for item in x:
