@@ -207,8 +207,8 @@ def test_a_statement_that_is_left_to_several_places_says_to_which() -> None:
                 _leave = 8
                 break
         else:
-            _leave = 5
-        if _leave == 5:
+            _leave = 7
+        if _leave == 7:
             print('none')
         return rows
         """

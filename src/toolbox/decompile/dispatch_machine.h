@@ -291,9 +291,9 @@ class Machine {
   std::vector<int> work_;
   std::vector<std::pair<syntax::Constant*, int>> pc_values_;  // to be numbered
   std::set<std::string> synthetic_, globals_, nonlocals_;
-  std::set<std::string> hidden_;     // variables of inlined comprehensions
-  std::set<std::string> used_;       // locals that statements use
-  std::set<std::string> stored_;     // locals that statements store or delete
+  std::set<std::string> hidden_;  // variables of inlined comprehensions
+  std::set<std::string> used_;    // locals that statements use
+  std::set<std::string> stored_;  // locals that statements store or delete
   bool yields_ = false;
   std::set<const void*> completed_;  // classes with their bases, comprehensions with their iterables
   std::map<const syntax::Expression*, Slot> class_bodies_;  // by what stands for them in displays

@@ -195,8 +195,8 @@ class PlainForm {
 
   // An arm that leaves comes first, and the other one behind the `if`.
   void branch(If* node, Statements& around, size_t at) {
-    const bool turned = (node->body.empty() && !node->orelse.empty()) ||
-                        (leaves(node->orelse) && !leaves(node->body));
+    const bool turned =
+        (node->body.empty() && !node->orelse.empty()) || (leaves(node->orelse) && !leaves(node->body));
     if (Expression* opposite = turned ? make_not(tree_, node->test) : nullptr) {
       node->test = plainest_test(tree_, opposite);
       node->body.swap(node->orelse);

@@ -370,8 +370,7 @@ void FlagFlow::emit_arrivals(const std::vector<int>& vertices, Places arrived, c
   for (size_t i = 0; i < vertices.size() && !failed(); ++i) {
     frame.scope->waiting.erase(vertices[i]);
     const bool last = i + 1 == vertices.size();
-    const size_t coming =
-        std::erase_if(arrived, [&](int index) { return is_at(index, vertices[i], frame); });
+    const size_t coming = std::erase_if(arrived, [&](int index) { return is_at(index, vertices[i], frame); });
     if (coming == 0) continue;
     Places next;
     Frame in = frame;
@@ -420,9 +419,9 @@ void FlagFlow::emit_for(int index, const Frame& frame, Statements& out) {
   copy(head.otherwise, exhausted, otherwise);
   Statements behind;
   if (loop.left.empty()) behind.swap(otherwise);
-  out.push_back(head.is_async ? static_cast<Statement*>(
-                                    m_.make<AsyncFor>(head.target, head.subject, body, otherwise))
-                              : m_.make<For>(head.target, head.subject, body, otherwise));
+  out.push_back(head.is_async
+                    ? static_cast<Statement*>(m_.make<AsyncFor>(head.target, head.subject, body, otherwise))
+                    : m_.make<For>(head.target, head.subject, body, otherwise));
   out.insert(out.end(), behind.begin(), behind.end());
   arrived.insert(loop.left.begin(), loop.left.end());
   emit_arrivals({}, std::move(arrived), frame, out);

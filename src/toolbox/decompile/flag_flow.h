@@ -64,7 +64,8 @@ class FlagFlow {
   // ---- where ways go
   enum class Way : uint8_t { kFalls, kInside, kContinues, kBreaks };
   Way way_to(int node, const Frame& frame) const;
-  bool is_at(int node, int vertex, const Frame& frame) const;  // vertex: the node, or a try statement that begins with it
+  bool is_at(int node, int vertex,
+             const Frame& frame) const;  // vertex: the node, or a try statement that begins with it
   bool is_waiting(int node, const Frame& frame) const;
   bool stands_inside(int node, const Frame& frame) const;
   bool returns_at_once(int vertex, const Frame& frame) const;
@@ -97,11 +98,11 @@ class FlagFlow {
   std::map<const Context*, Places> entries_;  // of try contexts
   std::map<const Context*, Places> exits_;
   std::map<std::pair<Context*, int>, ContextGraph> graphs_;
-  std::unordered_map<const syntax::Constant*, int> jumps_;  // as the machine has them
+  std::unordered_map<const syntax::Constant*, int> jumps_;   // as the machine has them
   std::unordered_map<const syntax::Statement*, int> flags_;  // that are set in the text
-  bool confined_ = false;  // some context is a dispatch loop
+  bool confined_ = false;                                    // some context is a dispatch loop
   bool threads_ = true;  // past nodes that do nothing, unless a dispatch loop inside shows them
-  Places placed_;  // vertices that have their place in the text
+  Places placed_;        // vertices that have their place in the text
   int depth_ = 0;
   std::string error_;
 };

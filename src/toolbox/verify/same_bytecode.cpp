@@ -86,12 +86,10 @@ void Verifier::compare_instructions(CodeVerdict& verdict, Nested& nested) {
   }
   if (options_.placeholders) verdict.placeholders = fold_placeholders(*second) > 0;
   // A local of the original is none of the text's own, whatever another function of the text calls its own.
-  bool paths =
-      has_synthetic_locals(verdict.second->view) && !has_synthetic_locals(verdict.first->view);
-  GraphComparison comparison =
-      paths ? compare_paths(*first, *second, options_.synthetic_locals,
-                                options_.synthetic_locals_may_show, options_.step_limit)
-            : compare_graphs(*first, *second, options_.step_limit);
+  bool paths = has_synthetic_locals(verdict.second->view) && !has_synthetic_locals(verdict.first->view);
+  GraphComparison comparison = paths ? compare_paths(*first, *second, options_.synthetic_locals,
+                                                     options_.synthetic_locals_may_show, options_.step_limit)
+                                     : compare_graphs(*first, *second, options_.step_limit);
   if (!paths && !comparison.difference.empty() && options_.by_paths.contains(verdict.first)) {
     paths = true;
     comparison = compare_paths(*first, *second, {}, true, options_.step_limit);
