@@ -1,8 +1,9 @@
 """The minifier beside PyTorch's, on chains of unary ops of which one, or two, are what fails.
 
 Both compile each candidate with a backend that looks for the ops and raises: PyTorch's in its own process, with the test that its
-launcher uses; ours in child processes with limits, with the case run three times first and the result judged once more. The seconds are those of the call that minimises. Both numbers of
-calls are given for the same work (fewer ops; PyTorch's never makes inputs simpler) and all in all.
+launcher uses; ours in child processes with limits, and with the result run three times more in a process of its own. The seconds
+are those of the call that minimises. Both numbers of calls are given for the same work (fewer ops; PyTorch's never makes inputs
+simpler) and all in all.
 
 PyTorch runs in a virtual environment of its own (build/torch_venv, made when it is not there); when torch cannot be installed,
 this is left out and says so.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TORCH = "torch==2.13.0"
 PEER_LIMIT = 600.0  # seconds for one graph of PyTorch's
 REPEATS = 3  # of what takes seconds; the fastest counts
+PAUSE = 0.05  # seconds in which a server cleans up behind the search before, which is no part of the next one
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,10 @@ class Shape:
         ops = ("maximum", "floor") if self.together else ("maximum",) * len(self.positions)
         marked = dict(zip(self.positions, ops, strict=True))
         case = chain(self.length, marked, self.fault, check="compile")
-        runs = [minimise(case, servers=servers) for _ in range(REPEATS)]
+        runs = []
+        for _ in range(REPEATS):
+            time.sleep(PAUSE)
+            runs.append(minimise(case, servers=servers))
         return min(runs, key=lambda result: result.seconds)
 
     def theirs(self, python: Path) -> dict[str, Any] | None:

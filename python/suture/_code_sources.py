@@ -41,6 +41,7 @@ class Placeholders:
         ] = {}  # by the identity of tuples and code objects, which can hold each other many times
 
     def marshalled(self, code: types.CodeType) -> bytes:
+        _check_ends(code)
         try:
             if not _has_odd_constant(code):
                 return marshal.dumps(code)
@@ -76,6 +77,27 @@ class Placeholders:
                 return [number]
         self.objects.append(value)
         return [len(self.objects) - 1]
+
+
+def _check_ends(code: types.CodeType) -> None:
+    """CPython writes behind the end of code that ends inside an instruction, when it is asked for a copy of it."""
+    from suture import _toolbox
+
+    todo: list[Any] = [code]
+    seen = set()  # tuples and code objects can hold each other many times
+    while todo:
+        each = todo.pop()
+        if type(each) not in (types.CodeType, tuple) or id(each) in seen:
+            continue
+        seen.add(id(each))
+        if type(each) is tuple:
+            todo.extend(each)
+            continue
+        todo.extend(each.co_consts)
+        # The one attribute that copies bytes as they are.
+        at = _toolbox.cut_off_caches(each._co_code_adaptive, RUNNING)
+        if at >= 0:
+            raise ValueError(f"{each.co_qualname}: the code ends inside the instruction at byte {at}")
 
 
 def _is_odd(value: Any) -> bool:

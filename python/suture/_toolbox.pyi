@@ -183,6 +183,9 @@ def code_facts(marshalled: bytes, version: tuple[int, int]) -> dict[str, Any]:
     exceptions: (start, end, target, depth, lasti), in byte offsets
     """
 
+def cut_off_caches(code: bytes, version: tuple[int, int]) -> int:
+    """The byte of an instruction whose inline caches go beyond the end of the code; -1: there is none."""
+
 def pyc_facts(file: bytes) -> tuple[tuple[int, int], dict[str, Any]]:
     """Of a .pyc file: version, and code_facts of the module."""
 

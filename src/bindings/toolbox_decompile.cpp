@@ -118,6 +118,11 @@ nb::dict code_facts(const CodeTree& tree) {
   return facts;
 }
 
+int cut_off(const nb::bytes& code, const nb::tuple& version) {
+  const std::string_view units = bytes_view(code);
+  return cut_off_caches(version_of(version), {reinterpret_cast<const uint8_t*>(units.data()), units.size()});
+}
+
 nb::tuple pyc_facts(const nb::bytes& file) {
   const PycFile pyc = value_or_raise(read_pyc(bytes_view(file)));
   return nb::make_tuple(nb::make_tuple(pyc.version.major, pyc.version.minor), code_facts(*pyc.code));
@@ -151,6 +156,7 @@ void bind_decompile(nb::module_& module) {
       },
       nb::arg("marshalled"), nb::arg("version"));
   module.def("pyc_facts", &pyc_facts, nb::arg("file"));
+  module.def("cut_off_caches", &cut_off, nb::arg("code"), nb::arg("version"));
   module.def("same_bytecode_marshal", &same_bytecode, nb::arg("first"), nb::arg("second"), nb::arg("version"),
              nb::arg("synthetic_locals") = std::vector<std::string>{});
   module.def("compare_code_marshal", &compare_code, nb::arg("first"), nb::arg("second"), nb::arg("version"),

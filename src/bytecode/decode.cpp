@@ -115,6 +115,18 @@ Status resolve_positions(Function& function, const Units& units) {
 
 }  // namespace
 
+int cut_off_caches(PythonVersion version, std::span<const uint8_t> code) {
+  const size_t count = code.size() / 2;
+  for (size_t unit = 0; unit < count;) {
+    const OpcodeInfo* info = opcode_info(version, code[unit * 2]);
+    if (info == nullptr) return -1;
+    const size_t start = unit;
+    unit += 1 + info->caches;
+    if (unit > count) return static_cast<int>(start * 2);
+  }
+  return -1;
+}
+
 Result<Function> decode_function(const CodeView& code) {
   if (!has_opcode_table(code.version))
     return Error::unsupported(

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,6 +115,9 @@ struct Function {
 };
 
 Result<Function> decode_function(const CodeView& code);
+// The byte of an instruction whose inline caches go beyond the end of the code; CPython writes there when it is asked for the code
+// of such an object. -1: none, or it cannot be told because instructions are specialised (then the object has been run already).
+int cut_off_caches(PythonVersion version, std::span<const uint8_t> code);
 // One line per instruction: "  88 POP_JUMP_FORWARD_IF_FALSE  -> 106   ; seed.py:5".
 std::string to_text(const Function& function);
 // "LOAD_FAST 0 (x)": one instruction of it, without its place.

@@ -188,3 +188,16 @@ def test_damaged_code_of_the_library_is_read_or_refused(seed: int) -> None:
             record = _toolbox.decompile_marshal(bytes(damaged), sys.version_info[:2], None, "", None, "", 1)
             tiers.add(record["tier"])
     assert tiers == {1, 2, 4}
+
+
+def test_code_that_ends_inside_an_instruction_is_refused_before_it_is_copied() -> None:
+    """CPython fills in the caches of such an instruction behind the end of the bytes when it is asked for co_code."""
+    whole = function("    return a.b")
+    cut = whole.co_code[: whole.co_code.rindex(bytes([opcode.opmap["LOAD_ATTR"]])) + 2]
+    made = whole.replace(co_code=cut)
+    for hidden in (made, whole.replace(co_consts=(made,)), whole.replace(co_consts=((None, (made,)),))):
+        with pytest.raises(ValueError, match=f"f: the code ends inside the instruction at byte {len(cut) - 2}"):
+            suture.decompile(hidden)
+        with pytest.raises(ValueError, match="the code ends inside"):
+            suture.same_bytecode(whole, hidden)
+    assert suture.decompile(whole).verdict == SAME

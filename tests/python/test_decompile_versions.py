@@ -34,6 +34,7 @@ COMPREHENSIONS = {
     "or not": "x = [i for i in y if 'a' in i or not i.b()]\nx = {i: j for i in y if not i.a() or 'b' in i for j in i if j and not i}",
     "one item": "x = [j for i in y for j in [f(i)]]\nx = {j: k for i in y if i for j, k in [(i, f(i))] if j}\nx = (j for i in y for j in [i])",
     "never": "x = (None for i in y if False)",
+    "always": "x = [i for i in y if a(i) or True]\nx = {i: j for i in y for j in i if not i or (j or 1.5) if j}\nx = (i for i in y if i or 1)",
 }
 DISPLAYS = {
     "items behind mappings": "x = {**a, 'k': 1, **b, 'l': 2, 'm': 3}\nx = {'k': 1, **a}\nx = {**a, **{}}",
@@ -181,3 +182,21 @@ def test_arguments_that_the_interpreter_trusts_are_checked(source: str, old: byt
     assert record["verdict"] == "unverified: not decompiled"
     same, reason = _toolbox.same_bytecode_marshal(data.replace(old, new), data, version)
     assert not same and reason
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("class A:\n    x = 1\n", "\n\nclass A:\n    x = 1\n", True),
+        ("class A:\n    __firstlineno__ = 1\n", "\n\nclass A:\n    __firstlineno__ = 1\n", True),
+        ("class A:\n    __firstlineno__ = 1\n", "class A:\n    __firstlineno__ = 2\n", False),
+        ("__firstlineno__ = 1\n", "__firstlineno__ = 2\n", False),
+    ],
+)
+def test_lines_of_classes_are_layout_and_those_a_program_stores_are_not(first: str, second: str, same: bool) -> None:
+    version = (3, 13)
+    if other_python(version) is None:
+        pytest.skip("no Python 3.13")
+    compiler, why = compiler_for(version)
+    assert compiler is not None, why
+    assert _toolbox.same_bytecode_marshal(compiler(first, 0), compiler(second, 0), version)[0] == same

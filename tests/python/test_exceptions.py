@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import traceback
 import warnings
@@ -227,7 +228,8 @@ def test_recursion_errors_say_what_python_says():
     for function in (f, compiled):
         with pytest.raises(RecursionError) as caught:
             function(ONES)
-        messages.append(str(caught.value).removesuffix(" while calling a Python object"))
+        # Where the last frame stood depends on how deep the test runs itself.
+        messages.append(re.sub(" (while calling a Python object|in comparison)$", "", str(caught.value)))
     assert messages[1] == messages[0] == "maximum recursion depth exceeded"
     assert frames_compiled(compiled) >= 1
 

@@ -231,3 +231,41 @@ def test_a_synthetic_name_of_several_lines_stays_in_the_line_of_the_message() ->
         marshal.dumps(first), marshal.dumps(second), VERSION, ["_pc\n_"]
     )
     assert (verdict, why) == ("different", r"_pc\n_ is a global variable")
+
+
+def test_a_long_run_of_tests_that_ends_is_no_endless_loop():
+    flags = [f"_f{i}" for i in range(10)]
+    steps = "".join(f"    if {f} == 0:\n        {f} = 1\n        continue\n    {f} = 0\n" for f in flags)
+    counter = "\n".join(f"{f} = 0" for f in flags) + f"\nwhile True:\n{steps}    break\n"
+    first, second = (
+        marshal.dumps(compile(body(text), "example.py", "exec")) for text in ("while True:\n    pass", f"{counter}f()")
+    )
+    same, why = _toolbox.same_bytecode_marshal(first, second, VERSION, flags)
+    assert not same and "the first does nothing observable for ever" in why
+
+
+ENDLESS = """
+try:
+    while True:
+        pass
+except KeyboardInterrupt:
+    return {}
+"""
+ENDLESS_IN_TWO_STATES = """
+_pc = 0
+try:
+    while True:
+        if _pc == 0: _pc = 1
+        else: _pc = 0
+except KeyboardInterrupt:
+    return a if _pc == 0 else {}
+"""
+
+
+def test_a_signal_finds_the_same_handler_wherever_an_endless_loop_is():
+    assert compare(ENDLESS.format("a"), ENDLESS_IN_TWO_STATES.format("a")) == ("path-equivalent", "")
+    for result in "ab":
+        verdict, why = compare(ENDLESS.format(result), ENDLESS_IN_TWO_STATES.format("b"))
+        assert verdict == "different" and "RETURN_VALUE" in why
+    verdict, why = compare(ENDLESS.format("a"), "_pc = 0\nwhile True:\n    _pc = 1")
+    assert verdict == "different" and "only the first has an exception handler" in why

@@ -212,9 +212,9 @@ class _Search:
 
     def start(self, oracle: Oracle | TestOracle, checkpoint: Path | None, max_bytes: int) -> None:
         self._oracle = oracle
-        case = self._given.checked()
+        case = self._given
         if case.nbytes > max_bytes:
-            case = _sampled(case, oracle, max_bytes)
+            case = _sampled(case.checked(), oracle, max_bytes)
         oracle.case = case
         self._limits = oracle.limits
         signature = oracle.reproduce(meanwhile=lambda: self._prepare(case))
@@ -227,8 +227,8 @@ class _Search:
             self._counted = set(self._free)
 
     def _prepare(self, case: Case) -> None:
-        """What the search needs of the case whatever its failure is."""
-        self._settled = settled(case)
+        """What the search needs of the case whatever its failure is. CaseError."""
+        self._settled = settled(case.checked())
         self._values = RecordedValues(self._settled)
         self._values.prepare()
 

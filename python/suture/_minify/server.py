@@ -65,6 +65,7 @@ class Server:
         self._living: list[_Child] = []
         self._spares: list[_Child] = []  # the next ones, forked ahead of time
         self._shared: _Child | None = None  # has run cases that ended in order
+        self._was_new = False  # the last request took a new child
         self._compiles = self._asked = False  # the compiler is loaded here; a child was looked at for it
 
     def serve(self) -> None:
@@ -91,7 +92,10 @@ class Server:
         child = old if old is not None and old.takes(request) else self._child_for(request)
         try:
             child.begin(request, self._arrays)
-            if not self._spares:  # the next request may take a new child, too: it is forked while this one works
+            in_a_row, self._was_new = self._was_new and child.runs == 1, child.runs == 1
+            if (
+                in_a_row and not self._spares
+            ):  # the next request takes a new child, too: it is forked while this one works
                 self._spares.append(self._new_child())
             outcomes = child.outcomes(request, self._connection)
             rows = [outcome.to_dict() for outcome in outcomes]

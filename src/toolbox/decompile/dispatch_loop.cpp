@@ -211,8 +211,10 @@ int Machine::node_at(int instruction, Slots slots) {
   if (failed()) return 0;
   const auto [known, fresh] = node_of_.try_emplace({instruction, context}, static_cast<int>(nodes_.size()));
   if (!fresh) {
-    if (!same_shape(nodes_[static_cast<size_t>(known->second)].entry, slots))
-      differ_ = true, fail("ways that join with different values");
+    if (!same_shape(nodes_[static_cast<size_t>(known->second)].entry, slots)) {
+      differ_ = true;
+      fail("ways that join with different values");
+    }
     return known->second;
   }
   if (nodes_.size() >= kMaxNodes) fail("the code has too many blocks");

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/escaped_text.h"
 #include "bytecode/analysis.h"
 #include "toolbox/verify/call_forms.h"
@@ -309,7 +311,8 @@ int Builder::node_at(int instruction) {
 // attributes in the order of a set.
 void Builder::mark_layout_constants() {
   const CodeTree& tree = *graph_.tree;
-  if ((tree.view.flags & kCodeOptimized) != 0) return;
+  if ((tree.view.flags & kCodeOptimized) != 0 || tree.view.name == "<module>") return;
+  bool has_line = false;  // what is stored behind it is the program's
   for (size_t i = 0; i + 1 < graph_.nodes.size(); ++i) {
     Node& load = graph_.nodes[i];
     const Node& store = graph_.nodes[i + 1];
@@ -323,7 +326,7 @@ void Builder::mark_layout_constants() {
     if (name == "__qualname__" && constant.is(Constant::Kind::kStr) && constant.text == tree.view.qualname)
       load.operand = Node::Operand::kIgnored;
     if (version_ < PythonVersion{3, 13}) continue;
-    if (name == "__firstlineno__" && constant.is(Constant::Kind::kInt))
+    if (name == "__firstlineno__" && constant.is(Constant::Kind::kInt) && !std::exchange(has_line, true))
       load.operand = Node::Operand::kIgnored;
     if (name == "__static_attributes__" && constant.is(Constant::Kind::kTuple))
       load.operand = Node::Operand::kConstantItems;

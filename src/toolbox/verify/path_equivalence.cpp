@@ -40,6 +40,18 @@ const std::string& variable_name(const InstructionGraph& graph, const Node& node
                                               : graph.tree->view.local_names[static_cast<size_t>(node.index)];
 }
 
+// Where one side is between two silent steps.
+struct Resting {
+  int node;
+  std::vector<AbstractValue> stack, synthetic;
+  bool operator==(const Resting&) const = default;
+};
+
+Resting resting(int node, const FrameState& state, bool is_second) {
+  return is_second ? Resting{node, state.second_stack, state.synthetic}
+                   : Resting{node, state.first_stack, {}};
+}
+
 // Values in the states of all places together.
 constexpr int64_t kMostValues = 60'000'000;
 
@@ -66,9 +78,11 @@ class PathWalk {
   // Where control goes on, and with what.
   void visit(int a, int b, FrameState state);
   void process(int a, int b, FrameState state);
-  // Runs one side until its next operation; kForever: there is none; -1 after fail().
+  // Runs one side until its next operation; kForever: there is none, and `state` and here_first_ or here_second_ are on
+  // the way round; -1 after fail().
   static constexpr int kForever = -2;
   int advance(Side& side, int node, FrameState& state, bool is_second);
+  bool may_step(int node, bool is_second);
   bool step_silently(Side& side, const Node& node, FrameState& state, bool is_second, int& next);
   bool step_local(Side& side, const Node& node, FrameState& state, bool is_second);
   bool step_constants(const Node& node, std::vector<AbstractValue>& stack, int& next);
@@ -77,6 +91,8 @@ class PathWalk {
   bool same_callee(const Node& call, int count, const FrameState& state) const;
   bool same_operands(int a, int b, const NodeEffect& one, const NodeEffect& other, const FrameState& state);
   void match_handlers(int a, int b, const FrameState& state);
+  void match_endless(const FrameState& state);
+  std::vector<Resting> resting_places(Side& side, int node, FrameState state, bool is_second);
   bool raises_again(const Node& x, const Node& y, const FrameState& state) const;
   void update_local(const Node& node, FrameState& state, const AbstractValue& stored);
 
@@ -135,14 +151,15 @@ void PathWalk::intern_constants(Side& side) {
   side.unordered.assign(side.constants.size(), -1);
 }
 
-// What is layout counts as equal, whatever it is.
+// What is layout counts as equal, whatever it is, but not to other constants.
 int PathWalk::loaded_constant(Side& side, const Node& node) {
-  static const Constant layout = Constant::none();
+  static const Constant layout{.kind = Constant::Kind::kPlaceholder, .text = "layout"};
   if (node.operand == Node::Operand::kIgnored) return constant_number(layout);
   if (node.operand != Node::Operand::kConstantItems) return side.constants[static_cast<size_t>(node.index)];
   int& number = side.unordered[static_cast<size_t>(node.index)];
   if (number < 0) {
-    unordered_.push_back({.kind = Constant::Kind::kFrozenset, .items = side.graph.constant(node).items});
+    unordered_.push_back(
+        {.kind = Constant::Kind::kFrozenset, .text = "a tuple", .items = side.graph.constant(node).items});
     number = constant_number(unordered_.back());
   }
   return number;
@@ -245,23 +262,41 @@ bool PathWalk::step_silently(Side& side, const Node& node, FrameState& state, bo
   }
 }
 
+bool PathWalk::may_step(int node, bool is_second) {
+  (is_second ? here_second_ : here_first_) = node;
+  if (--steps_left_ < 0) fail(here_first_, here_second_, "they are too large to compare");
+  return !failed();
+}
+
+// Silent steps make no values, so a run without an operation comes to a state again. (Brent: the state that is looked for is
+// taken anew after 64, 128, 256, ... steps.)
 int PathWalk::advance(Side& side, int node, FrameState& state, bool is_second) {
-  // A run that comes to a node more often than it can have states decides nothing any more.
-  const int64_t limit = 100 + 64 * static_cast<int64_t>(side.graph.nodes.size());
-  for (int64_t steps = 0; !failed(); ++steps) {
-    (is_second ? here_second_ : here_first_) = node;
-    if (--steps_left_ < 0) {
-      fail(here_first_, here_second_, "they are too large to compare");
-      break;
-    }
-    // Where a signal ends such a loop, if the loop has a place for it.
-    const bool listens = side.graph.node(node).opcode == Opcode::JUMP_BACKWARD;
-    if (steps > limit && (listens || steps > 2 * limit)) return kForever;
+  Resting known{.node = -1};
+  for (int64_t steps = 1, next_known = 64; may_step(node, is_second); ++steps) {
     int next = -1;
     if (!step_silently(side, side.graph.node(node), state, is_second, next)) return node;
     node = next;
+    if (steps == next_known) {
+      known = resting(node, state, is_second);
+      next_known *= 2;
+    } else if (node == known.node && resting(node, state, is_second) == known) {
+      return may_step(node, is_second) ? kForever : -1;
+    }
   }
   return -1;
+}
+
+// Where a signal may end a loop that does nothing.
+std::vector<Resting> PathWalk::resting_places(Side& side, int node, FrameState state, bool is_second) {
+  std::vector<Resting> places;
+  const Resting start = resting(node, state, is_second);
+  while (may_step(node, is_second)) {
+    if (side.graph.node(node).opcode == Opcode::JUMP_BACKWARD)
+      places.push_back(resting(node, state, is_second));
+    step_silently(side, side.graph.node(node), state, is_second, node);
+    if (node == start.node && resting(node, state, is_second) == start) break;
+  }
+  return places;
 }
 
 // --- operations -------------------------------------------------------------------------------------------
@@ -310,6 +345,25 @@ void PathWalk::match_handlers(int a, int b, const FrameState& state) {
   raised.first_stack.push_back(exception);
   raised.second_stack.push_back(exception);
   visit(one.target, other.target, std::move(raised));
+}
+
+// Both do nothing for ever. Each may be anywhere when a signal comes.
+void PathWalk::match_endless(const FrameState& state) {
+  const int a = here_first_, b = here_second_;
+  const std::vector<Resting> first = resting_places(first_, a, state, false),
+                             second = resting_places(second_, b, state, true);
+  if (first.empty() != second.empty())
+    return fail(a, b, fmt::format("no signal ends the {}", first.empty() ? "first" : "second"));
+  for (const Resting& one : first) {
+    for (const Resting& other : second) {
+      if (!may_step(one.node, false)) return;
+      FrameState both = state;
+      both.first_stack = one.stack;
+      both.second_stack = other.stack;
+      both.synthetic = other.synthetic;
+      match_handlers(one.node, other.node, both);
+    }
+  }
 }
 
 // RERAISE with a number takes the place of the exception from the stack; the interpreter raises SystemError when something
@@ -416,7 +470,7 @@ void PathWalk::process(int a, int b, FrameState state) {
   if (failed()) return;
   const int second = advance(second_, b, state, true);
   if (failed()) return;
-  if (first == kForever && second == kForever) return match_handlers(here_first_, here_second_, state);
+  if (first == kForever && second == kForever) return match_endless(state);
   if (first == kForever || second == kForever)
     return fail(
         here_first_, here_second_,

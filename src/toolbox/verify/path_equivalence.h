@@ -27,7 +27,7 @@
 //   language says it is; the object of the method is a value that nothing but such a call can use.
 // Refused rather than proved
 //   synthetic locals that may be read unbound, that are parameters or cells, or whose names the first uses;
-//   loops that do nothing observable where the other side does something. Code that can see its variables by name (`locals`, `eval`, ...), and bodies of modules
+//   loops that do nothing observable where the other side does something, or where a signal would find other handlers. Code that can see its variables by name (`locals`, `eval`, ...), and bodies of modules
 //   and classes, whose variables others can see, unless `may_show`: then the result says by what they may be seen.
 #pragma once
 

@@ -163,6 +163,36 @@ TEST(VerifyBytecode, ALoopOfNothingIsNoReturn) {
       std::string::npos);
 }
 
+// A class body that stores a constant as `__qualname__`, and one as `_s`.
+CodeTree class_body(int qualname, int own) {
+  CodeTree tree = tree_of(
+      [&](CodeBuilder& b) {
+        b.emit(Opcode::RESUME);
+        for (const auto& [constant, name] : {std::pair{qualname, 0}, std::pair{own, 1}}) {
+          if (constant < 0) continue;
+          b.emit(Opcode::LOAD_CONST, constant);
+          b.emit(Opcode::STORE_NAME, name);
+        }
+        b.emit(Opcode::LOAD_CONST, 1);
+        b.emit(Opcode::RETURN_VALUE);
+      },
+      {Constant::str("f"), Constant::none(), Constant::str("g")});
+  tree.view.flags = 0;
+  tree.view.arg_count = 0;
+  tree.view.names = {"__qualname__", own < 0 ? "x" : "_s"};
+  return tree;
+}
+
+TEST(VerifyBytecode, OnlyItsOwnQualifiedNameIsLeftToTheHeader) {
+  const VerifyOptions paths{.synthetic_locals = {"_s"}, .synthetic_locals_may_show = true};
+  const CodeTree original = class_body(0, -1);
+  EXPECT_EQ(verify_bytecode(original, class_body(0, 0), paths).reason(), "");
+  for (const int other : {1, 2}) {
+    EXPECT_FALSE(verify_bytecode(original, class_body(other, -1), paths).equal());
+    EXPECT_FALSE(verify_bytecode(original, class_body(other, 0), paths).equal());
+  }
+}
+
 TEST(VerifyBytecode, HostileCodeIsDifferentWithAReason) {
   CodeTree good = tree_of([](CodeBuilder& b) { load_and_return(b, 0); });
   CodeTree bad = tree_of([](CodeBuilder& b) { load_and_return(b, 200); });
