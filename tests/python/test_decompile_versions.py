@@ -62,6 +62,7 @@ UNREACHED = {
     "names of comprehensions": "if False:\n    x = y = 0\n[x for x in a]\n[[y for y in b] for c in b]\nreturn x, lambda: y",
 }
 VALUES = {
+    "yield as a test": "if (yield a):\n    f()\nelif (yield):\n    g()\nwhile (yield b):\n    h()",
     "nested and": "x = (a and b) and c\nreturn (a or b or c) or d and (x and y)",
     "value of a statement": "f()\na and b()",
     "value in a finally": "try:\n    return f()\nfinally:\n    a.done() or a.cancel()",
