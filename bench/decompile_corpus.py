@@ -3,7 +3,7 @@
     python -m bench.decompile_corpus [--python 3.12]... [--part lib|test] [--sample N] [--tier N] [--failures] [--check]
 
 Each module is compiled by its own Python, decompiled, recompiled by the same Python and compared. One line per code object that is
-not in the first tier with --failures. --tier 3 begins with dispatch loops: the measure of what they can express, with no bars.
+not in the first tier with --failures. --tier 2 begins with flags, --tier 3 with dispatch loops: the measure of what they can express, with no bars.
 --check: exit 1 when a bar is missed. Each file has a time limit; a crash or a hang of the decompiler is counted and the run
 goes on.
 """

@@ -89,7 +89,7 @@ def decompile(
     `__compiled_fn_1`, guards as `__guard_0_for_f`; before that it counts as the function inside), a code object, a
     generator, a module, the path of a .pyc or .py file, or text "module", "module:qualname" or "file:qualname". Modules are
     found without importing them. .pyc files may be of another supported version of Python.
-    tier: the first tier to try for every function (3: dispatch loops, 4: disassembly).
+    tier: the first tier to try for every function (2: with flags, 3: dispatch loops, 4: disassembly).
     check: False leaves out the check, so that every verdict is "unverified".
     python: the interpreter whose compiler checks the text; by default the running one, or for another version the first
     pythonX.Y on PATH or among those of pyenv.

@@ -107,13 +107,21 @@ def run_program_mode(mode: str, path: Path, settings: Settings) -> int:
     from suture._minify.goals import NoGoal
     from suture._minify.repro_file import NotARepro
 
-    def say(text: str) -> None:
-        print(text, flush=True)
-
     try:
-        return program_modes.run_mode(mode, path, settings, say)
+        return program_modes.run_mode(mode, path, settings, _say)
     except (NotARepro, NoGoal, OSError) as error:
-        return modes.cannot_run(str(error), say)
+        return modes.cannot_run(str(error), _say)
+
+
+def _say(text: str) -> None:
+    """What a file or a failure says may be from anybody: nothing of it reaches the terminal but text."""
+    from suture._minify.plain_text import printable_lines
+
+    shown = printable_lines(text)
+    try:
+        print(shown, flush=True)
+    except UnicodeEncodeError:
+        print(shown.encode("ascii", "backslashreplace").decode(), flush=True)
 
 
 def _parser(file: str, default: str, known: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -213,25 +221,26 @@ def run_mode(mode: str, path: Path, make_backend: Callable[[], Any] | None, sett
     """One of MODES for the file at `path`."""
     from suture._minify import modes, repro_file
     from suture._minify.case import CaseError
-
-    def say(text: str) -> None:
-        print(text, flush=True)
+    from suture._minify.oracle import MinifyError
 
     try:
         repro = repro_file.load(path)
     except (repro_file.NotARepro, CaseError, OSError) as error:
-        return modes.cannot_run(str(error), say)
+        return modes.cannot_run(str(error), _say)
     if mode == "explain":
-        say(modes.explained(repro))
+        _say(modes.explained(repro))
         return modes.DONE
     try:
         modes.install_backend(repro, make_backend)
     except Exception as error:  # of the user's backend
-        return modes.cannot_run(f"the backend could not be made: {type(error).__name__}: {error}", say)
+        return modes.cannot_run(f"the backend could not be made: {type(error).__name__}: {error}", _say)
     if mode == "minify":
         with progress_line() as watch:
-            return modes.minify(repro, settings, say, watch).exit_code
+            return modes.minify(repro, settings, _say, watch).exit_code
     if mode == "run":
-        say(modes.explained(repro))
+        _say(modes.explained(repro))
     actions = {"run": modes.run, "query": modes.run, "analyze": modes.analyze, "bisect": modes.bisect}
-    return actions[mode](repro, settings, say)
+    try:
+        return actions[mode](repro, settings, _say)
+    except (MinifyError, OSError) as error:  # no process, no directory for temporary files
+        return modes.cannot_run(str(error), _say)

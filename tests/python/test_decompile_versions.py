@@ -34,6 +34,7 @@ COMPREHENSIONS = {
     "or not": "x = [i for i in y if 'a' in i or not i.b()]\nx = {i: j for i in y if not i.a() or 'b' in i for j in i if j and not i}",
     "one item": "x = [j for i in y for j in [f(i)]]\nx = {j: k for i in y if i for j, k in [(i, f(i))] if j}\nx = (j for i in y for j in [i])",
     "never": "x = (None for i in y if False)",
+    "always": "x = [i for i in y if a(i) or True]\nx = {i: j for i in y for j in i if not i or (j or 1.5) if j}\nx = (i for i in y if i or 1)",
 }
 DISPLAYS = {
     "items behind mappings": "x = {**a, 'k': 1, **b, 'l': 2, 'm': 3}\nx = {'k': 1, **a}\nx = {**a, **{}}",
@@ -61,6 +62,7 @@ UNREACHED = {
     "names of comprehensions": "if False:\n    x = y = 0\n[x for x in a]\n[[y for y in b] for c in b]\nreturn x, lambda: y",
 }
 VALUES = {
+    "yield as a test": "if (yield a):\n    f()\nelif (yield):\n    g()\nwhile (yield b):\n    h()",
     "nested and": "x = (a and b) and c\nreturn (a or b or c) or d and (x and y)",
     "value of a statement": "f()\na and b()",
     "value in a finally": "try:\n    return f()\nfinally:\n    a.done() or a.cancel()",

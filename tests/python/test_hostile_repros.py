@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from suture import repro
-from suture._minify import data, modes
+from suture._minify import data, modes, plain_text, repro_file
 from suture._minify.case import CaseError
+from suture._minify.signature import Signature
 from tests.support.small_repro import write_small_repro
 
 
@@ -39,6 +41,16 @@ EDITS = {
     "another shape": ("'shape': [3]", "'shape': [10000000000000]", "its shape wants 10000000000000"),
     "a negative extent": ("'shape': [3]", "'shape': [-3]", "negative dimensions"),
     "code in place of literals": ("'shape': [3]", "'shape': [3 ** 3]", "is no repro file"),
+    "values that are no text": ("'values': '1.0 1.0 1.0'", "'values': [1.0, 1.0, 1.0]", "has no attribute 'split'"),
+    "a row without a name": ("'name': 'x', ", "", "a row of INPUTS has no name"),
+    "an option that is no name": ("OPTIONS = {}", "OPTIONS = {1: 2, 'a': 3}", "a key of OPTIONS or ORIGIN is no text"),
+    "a failure without a kind": ("EXPECTED = {}", "EXPECTED = {'signal': 11}", "EXPECTED: this is no failure"),
+    "a signal that is no number": (
+        "EXPECTED = {}",
+        "EXPECTED = {'kind': 'killed', 'signal': 'x'}",
+        "this is no failure",
+    ),
+    "a graph that is no Unicode": ("abs_1 = abs(x)", "\\ud800", "surrogates not allowed"),
     "an unknown dtype": ("'float64'", "'O'", "dtype 'O' is not one that graphs take"),
 }
 
@@ -122,3 +134,39 @@ def test_names_reach_the_terminal_as_text(file: Path, capsys: pytest.CaptureFixt
     edited(file, "{'name': 'x'", "{'name': 'x\\n\\x1b[2J'")
     code, said = asked(file, "explain", capsys)
     assert code == modes.DONE and "\x1b" not in said and "x\\n\\x1b[2J" in said
+
+
+def test_signals_without_a_name_are_told_by_number(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edited(file, "EXPECTED = {}", "EXPECTED = {'kind': 'killed', 'signal': 37}")
+    assert asked(file, "explain", capsys)[0] == modes.DONE
+    assert (
+        Signature("killed", signal=37).to_dict()["signal"] == 37
+        and str(Signature("killed", signal=37)) == "killed, signal 37"
+    )
+
+
+def test_more_memory_than_there_is_cannot_run_here(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edited(file, "'values': '1.0 1.0 1.0'", "'values': '1.0 1.0 1.0', 'offset': 1000000000000000000")
+    code, said = asked(file, "minify", capsys)
+    assert code == modes.CANNOT_RUN and said.startswith("CANNOT RUN HERE: ")
+
+
+def test_what_a_failure_says_reaches_files_and_terminals_as_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_small_repro(tmp_path)
+    found = repro_file.load(path)
+    title = "raised E: \x1b[31m \ud800"
+    again = repro_file.write(replace(found, title=title), tmp_path, "repro")
+    assert repro_file.load(again).title == r"raised E: \x1b[31m \ud800"
+    repro._say("\x1b[2Jgone\nnext")
+    assert capsys.readouterr().out == "\\x1b[2Jgone\nnext\n"
+
+
+def test_exceptions_say_something_whatever_their_class_does() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    assert plain_text.of_exception(Mute()) == "<its text raised ValueError>"
+    assert len(plain_text.of_exception(ValueError("x" * 1000000))) < 20000

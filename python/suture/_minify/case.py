@@ -226,6 +226,7 @@ class Case:
     @cached_property
     def graph(self) -> _core.Graph:
         try:
+            self.graph_text.encode()  # what is no Unicode would be a TypeError of the binding
             return _core.Graph.from_text(self.graph_text)
         except ValueError as error:
             raise CaseError(f"the text of the graph cannot be read: {error}") from error
@@ -254,7 +255,7 @@ class Case:
         """This case, after its parts have been held against each other. CaseError when they do not fit."""
         try:
             self.graph.check_inputs(*self.objects())
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, MemoryError) as error:
             raise CaseError(str(error)) from error
         return self
 

@@ -31,27 +31,31 @@ class Certificate(NamedTuple):
 def certify(path: Path, time_limit: float = TIME_LIMIT) -> Certificate:
     """Runs `python FILE query`. Never raises for what the file does."""
     environment = {name: text for name, text in os.environ.items() if not name.startswith("SUTURE_") or name in _KEPT}
-    with tempfile.TemporaryDirectory(prefix="suture-certify-") as empty:
-        try:
-            run = subprocess.run(
-                [sys.executable, "-P", str(path.absolute()), "query"],
-                cwd=empty,
-                env=environment | _import_path(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=time_limit,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Certificate(CANNOT_RUN, f"it did not end within {time_limit:g} s")
-        except OSError as error:
-            return Certificate(CANNOT_RUN, str(error))
+    try:
+        with tempfile.TemporaryDirectory(prefix="suture-certify-") as empty:
+            run = _run(path, empty, environment, time_limit)
+    except subprocess.TimeoutExpired:
+        return Certificate(CANNOT_RUN, f"it did not end within {time_limit:g} s")
+    except OSError as error:
+        return Certificate(CANNOT_RUN, str(error))
     lines = run.stdout.decode(errors="backslashreplace").strip().splitlines()
     code = run.returncode if run.returncode in (REPRODUCED, NOT_REPRODUCED) else CANNOT_RUN
     if code == REPRODUCED and not any(line.startswith("REPRODUCED") for line in lines):
         code = CANNOT_RUN  # exit code 1 is an uncaught exception, too
     return Certificate(code, lines[-1] if lines else f"it ended with exit code {run.returncode} and said nothing")
+
+
+def _run(path: Path, empty: str, environment: dict[str, str], time_limit: float) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-P", str(path.absolute()), "query"],
+        cwd=empty,
+        env=environment | _import_path(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=time_limit,
+        check=False,
+    )
 
 
 def _import_path() -> dict[str, str]:

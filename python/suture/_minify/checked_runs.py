@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suture._minify import run_case
+from suture._minify import plain_text, run_case
 from suture._minify.signature import Outcome
 
 if TYPE_CHECKING:
@@ -104,4 +104,4 @@ def _raised_alone(watched: Watched, inputs: Any, error: Exception) -> Outcome | 
     except Exception as own:
         if type(own) is type(error):
             return None
-    return Outcome("run_error", "run", type(error).__name__, str(error), call=1)
+    return Outcome("run_error", "run", type(error).__name__, plain_text.of_exception(error), call=1)

@@ -18,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from suture._minify import plain_text
+
 Send = Callable[[str, Any], None]
 
 _RESULT, _FAILED = "result", "failed"
@@ -107,8 +109,11 @@ def _read(reader: int, deadline: float, ending: Ending) -> bool:
 
 def _work(work: Callable[[Send], Any], writer: int, seconds: float, memory: int) -> None:
     """In the child. Does not return."""
+    process = os.getpid()
 
     def send(what: str, value: Any) -> None:
+        if os.getpid() != process:
+            os._exit(0)  # the work forked, and its child came back: it has nothing to say
         data = json.dumps([what, value]).encode() + b"\n"
         while data:
             data = data[os.write(writer, data) :]
@@ -121,18 +126,26 @@ def _work(work: Callable[[Send], Any], writer: int, seconds: float, memory: int)
             os.dup2(nowhere, stream)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         cpu = int(seconds) + 5
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
+        set_limit(resource.RLIMIT_CPU, cpu, cpu + 1)
         if memory:
             limit = address_space() + memory
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            set_limit(resource.RLIMIT_AS, limit, limit)
         send(_RESULT, work(send))
     except BaseException as error:
         try:
-            send(_FAILED, f"{type(error).__name__}: {error}")
+            send(_FAILED, f"{type(error).__name__}: {plain_text.of_exception(error)}")
         except BaseException:
             pass
     finally:
         os._exit(0)
+
+
+def set_limit(of: int, soft: int, hard: int = resource.RLIM_INFINITY) -> None:
+    """Of this process. What the user allows it is not exceeded."""
+    allowed = resource.getrlimit(of)[1]
+    if allowed != resource.RLIM_INFINITY:
+        soft, hard = min(soft, allowed), min(hard, allowed) if hard != resource.RLIM_INFINITY else allowed
+    resource.setrlimit(of, (soft, hard))
 
 
 def address_space() -> int:

@@ -127,7 +127,7 @@ def input_of(row: Row, directory: Path) -> Input:
     Raises CaseError for a row that is malformed or whose file was changed, OSError for a file that is missing."""
     try:
         return _input_of(row, directory)
-    except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, binascii.Error) as error:
         if isinstance(error, CaseError):
             raise
         name = row.get("name", "?") if isinstance(row, dict) else row

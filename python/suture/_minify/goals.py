@@ -16,10 +16,7 @@ import json
 import math
 import os
 import re
-import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +33,7 @@ _NUMBERS = {"breaks": 1.0, "recompiles": 1.0, "slow": 2.0}  # goals with a numbe
 _COUNTS = ("breaks", "recompiles")  # also keys of a function in the report of `suture check`
 _LAST_LINE = re.compile(r"[\w.]+(Error|Exception|Warning|Interrupt|Exit|Failed)\b")
 _NOISE_MS = 0.02  # of one call: a smaller difference is none
+_TRACEBACK = re.compile(r"(  \+ Exception Group )?Traceback \(most recent call last\):$")
 _TIMED_RUNS = 3  # of a candidate whose time is measured: most of them decide
 
 
@@ -101,8 +99,16 @@ def _ways_of(goal: str) -> list[_Way]:
 def _ending_of(ran: Ran) -> Ending:
     if ran.timed_out:
         return Ending(ran.code, ran.out, "not done in time")
-    lines = [line for line in ran.err.splitlines() if _LAST_LINE.match(line)]
-    return Ending(ran.code, ran.out, normalise(lines[-1]) if lines else "")
+    return Ending(ran.code, ran.out, normalise(_exception_in(ran.err.splitlines())))
+
+
+def _exception_in(lines: Sequence[str]) -> str:
+    """The line behind the frames of the last traceback, whatever the exception is called; without one, a line that looks like it."""
+    traces = [number for number, line in enumerate(lines) if _TRACEBACK.match(line)]
+    if traces:
+        rest = (line.removeprefix("  | ") for line in lines[traces[-1] + 1 :])
+        return next((line for line in rest if line[:1].strip()), "")
+    return next((line for line in reversed(lines) if _LAST_LINE.match(line)), "")
 
 
 class Goal:
@@ -194,25 +200,11 @@ class Goal:
 
     def _in_a_new_process(self, text: str) -> Ending:
         way = self._ways[-1]
-        with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
-            path = Path(directory) / self._path.name
-            path.write_text(text, encoding="utf-8")
-            words = [] if self._name == "error" else ["-m", "suture", "check", *way.words()]
-            found = [str(self._path.absolute().parent), *(part for part in sys.path if part)]
-            try:
-                done = subprocess.run(
-                    [sys.executable, *words, str(path), *self._arguments],
-                    cwd=directory,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    text=True,
-                    errors="backslashreplace",
-                    timeout=self._seconds,
-                    env=os.environ | {"PYTHONPATH": os.pathsep.join(found), "SUTURE_RECORD": "off"},
-                )
-                ran = Ran(done.returncode, done.stdout, done.stderr)
-            except subprocess.TimeoutExpired:
-                ran = Ran(-signal.SIGALRM)
+        words = [] if self._name == "error" else ["-m", "suture", "check", *way.words()]
+        found = [str(self._path.absolute().parent), *(part for part in sys.path if part)]
+        request = Request("", self._arguments, fresh=words, seconds=self._seconds)
+        with Runs(environment={"PYTHONPATH": os.pathsep.join(found)}) as runs:
+            ran = runs.run(text, self._path.name, request)
         return _ending_of(ran)
 
     def run_as_it_is(self) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from suture import _core
 from suture._config import config
 from suture._errors import BackendCompilerFailed
-from suture._minify import lowered
+from suture._minify import lowered, plain_text
 from suture._minify.case import Case
 from suture._minify.signature import Outcome, Signature
 
@@ -77,15 +77,8 @@ def _expected(told: dict[str, Any], exception: BaseException | None) -> tuple[Ou
     if exception is None:  # a defect of ours; a graph that is compiled alone raises it so
         message = f"{told['step']}: {told['message']}"
         return Outcome("compile_error", "compile", "RuntimeError", message), f"raised InternalError: {message}"
-    name, message = type(exception).__name__, _text(exception)
+    name, message = type(exception).__name__, plain_text.of_exception(exception)
     return Outcome("compile_error", "compile", name, message), f"raised {name}: {message}"
-
-
-def _text(exception: BaseException) -> str:
-    try:
-        return str(exception)
-    except Exception as error:
-        return f"<its text raised {type(error).__name__}>"
 
 
 class Watched:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suture._minify import launcher, lowered, repro_file
+from suture._minify import launcher, lowered, plain_text, repro_file
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, Certificate, certify, in_words
 from suture._minify.defaults import BUDGET, RUN_SECONDS
@@ -144,12 +144,7 @@ def explained(repro: ReproFile) -> str:
         *(f"note      {name}: {generated}" for name in repro.generated),
         f"expected  {expected_of(repro) or 'not known: the process ended without a word'}",
     ]
-    return "\n".join(printable(line) for line in lines)
-
-
-def printable(line: str) -> str:
-    """The file may be from anybody: nothing in it reaches the terminal but text."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
+    return "\n".join(plain_text.printable(line) for line in lines)
 
 
 def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:

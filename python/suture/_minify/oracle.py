@@ -4,8 +4,9 @@ Cases run in forked children of server processes (server.py), one server per wor
 all memory costs an outcome and nothing else. The verdict compares the outcome with the signature of the first failure.
 
 Children are shared (`reuses`) when the first run of the case fails as it should: then candidates are judged by one child until one
-of them dies, hangs or gives wrong results. The case is run again when a candidate does not fail, and what such a search ends with is
-run three times in a child of its own; should one of these runs not fail, the search begins again without sharing (minimise.py).
+of them dies, hangs or gives wrong results. One that fails in another way in a child that has run others is judged again in its own:
+what it needed may have been used up. The case is run again when a candidate does not fail, and what such a search ends with is run
+three times in a child of its own; should one of these runs not fail, the search begins again without sharing (minimise.py).
 
 Failures that come and go: when the case failed in k of n runs only, a candidate is run until it fails, at most so often that a
 failure of that rate would be missed in one case out of ten thousand.
@@ -40,7 +41,7 @@ _MOST_CACHED = 512 << 20  # bytes of arrays that a server keeps
 _MISSED = 1e-4  # chance to miss a failure that comes and goes
 _LEAST_REPEATS = 8  # of such a failure: its rate is known from a few runs only
 _MOST_REPEATS = 25
-_FLAKY_RUNS = 10
+FLAKY_RUNS = 10
 _RARE_RUNS, _RARE_SECONDS = 30, 20.0  # for a failure that was seen before and does not come; whichever ends first
 
 
@@ -235,6 +236,11 @@ class _Job:
     repeats: int
     alone: bool
 
+    def may_be_of_others(self, outcome: Outcome, verdict: Verdict, new_child: bool) -> bool:
+        """What ran before in its child may have used up what it needed: memory, files."""
+        lacks_memory = outcome.kind == INVALID and outcome.exception == "MemoryError"
+        return not self.alone and not new_child and (verdict is Verdict.OTHER or lacks_memory)
+
 
 class Oracle:
     """Judges cases against the failure of `case`.
@@ -310,7 +316,7 @@ class Oracle:
         flaky = len(same) < len(outcomes) or any(outcome.kind == "nondeterministic" for outcome in same)
         self.reuses = not flaky
         if flaky:
-            outcomes += self._runs_of_case(_FLAKY_RUNS - len(outcomes))
+            outcomes += self._runs_of_case(FLAKY_RUNS - len(outcomes))
             began = time.monotonic()
             while wanted and not _same(outcomes, wanted) and len(outcomes) < _RARE_RUNS:
                 if time.monotonic() > began + _RARE_SECONDS:
@@ -325,7 +331,7 @@ class Oracle:
 
     def comes_and_goes(self) -> bool:
         """The case has passed, though it failed in each of its first runs: how often does it fail? False: in every run."""
-        outcomes = self._runs_of_case(_FLAKY_RUNS)
+        outcomes = self._runs_of_case(FLAKY_RUNS)
         failing = [outcome for outcome in outcomes if self.signature and self.signature.judge(outcome) is Verdict.SAME]
         if not failing or len(failing) == len(outcomes):
             return False
@@ -417,7 +423,7 @@ class Oracle:
         for server in list(self._busy):
             if ready and server.connection not in ready:
                 continue
-            job = self._busy.pop(server)
+            job, new_child = self._busy.pop(server), True
             try:
                 if not ready:
                     raise wire.Closed("the server does not answer")
@@ -428,13 +434,21 @@ class Oracle:
                 outcome = Outcome(INVALID, "build", message=str(error))
             else:
                 self._idle.append(server)
-            self._finish(job, outcome)
+            if job.may_be_of_others(outcome, self._verdict(outcome), new_child):
+                self.runs += 1
+                job.alone = True
+                self._waiting.appendleft(job)
+            else:
+                self._finish(job, outcome)
+
+    def _verdict(self, outcome: Outcome) -> Verdict:
+        assert self.signature is not None
+        return self.signature.judge(outcome)
 
     def _finish(self, job: _Job, outcome: Outcome) -> None:
-        assert self.signature is not None
         self.runs += 1
         job.outcomes.append(outcome)
-        verdict = self.signature.judge(outcome)
+        verdict = self._verdict(outcome)
         if verdict is not Verdict.SAME and len(job.outcomes) < job.repeats and verdict is not Verdict.INFRA:
             self._waiting.appendleft(job)
             return

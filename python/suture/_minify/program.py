@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tokenize
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,9 +54,7 @@ class Kept:
 def minify(file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
     """NotReproduced, GoalError: the program itself is refused; NoGoal; SyntaxError: it is no Python; OSError: it cannot be read, or
     the result cannot be written."""
-    with tokenize.open(file) as opened:
-        text = opened.read()
-    return reduce(text, file, settings, say, kept)
+    return reduce(program_file.text_in(file), file, settings, say, kept)
 
 
 def minify_held(held: ProgramFile, path: Path, settings: Settings, say: Say, command: str | None = None) -> Done:

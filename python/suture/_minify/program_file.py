@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suture._minify import repro_file
+from suture._minify import plain_text, repro_file
 from suture._minify.repro_file import NotARepro
 
 FORMAT = 1
@@ -56,11 +56,20 @@ _TYPES = {"goal": str, "function": str, "arguments": list, "directory": str, "ex
 LAUNCHER = repro_file.LAUNCHER
 
 
+def text_in(path: Path) -> str:
+    """A program, for files in UTF-8: what it says of its own encoding is no longer true. SyntaxError, OSError, UnicodeDecodeError."""
+    with tokenize.open(path) as file:
+        lines = file.read().split("\n")
+    lines[:2] = [
+        re.sub(r"^([ \t\f]*#.*?coding[:=][ \t]*)[-\w.]+", r"\1utf-8", line, flags=re.ASCII) for line in lines[:2]
+    ]
+    return "\n".join(lines)
+
+
 def load(path: Path) -> ProgramFile:
     """NotARepro: it is another kind of file, or damaged; OSError: it cannot be read."""
     try:
-        with tokenize.open(path) as file:
-            whole = file.read()
+        whole = text_in(path)
         head, line, text = whole.partition(_LINE)
         tree = ast.parse(head)
         ast.parse(text)
@@ -132,7 +141,7 @@ def text_of(program: ProgramFile, name: str, default: str) -> str:
     given = {key: value for key, value in asdict(program).items() if key in _TYPES and value}
     words = "".join(f"    {key}={value!r},\n" for key, value in (given | {"default": default}).items())
     fault = f"{program.fault}\n\n" if program.fault else ""
-    title = " ".join(program.title.split())
+    title = plain_text.printable(" ".join(program.title.split()))
     says = f"{title}\n\n{fault}{_COMMAND}{name} [run | query | minify | analyze | bisect | explain | program]\n"
     call = f"from suture.repro import program\n\nprogram(\n    __file__,\n{words})\n"
     body = _without_futures(program.text, tree).lstrip("\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from suture._minify import goals, modes, program, program_file
+from suture._minify import goals, modes, plain_text, program, program_file
 from suture._minify.frame_fault import GRAPH, UNKNOWN
 from suture._minify.modes import Say, Settings
 from suture._minify.oracle import NotReproduced
@@ -50,7 +50,7 @@ def _analyze(goal: goals.Goal, text: str, say: Say) -> int:
         say(str(goal.locate(text)))
         return modes.DONE
     for line in goal.findings_in_a_new_process(text) or [goal.answer_in_a_new_process(text).why]:
-        say(modes.printable(line))
+        say(plain_text.printable(line))
     return modes.DONE
 
 
@@ -62,7 +62,7 @@ def explained(found: ProgramFile) -> str:
         f"program   {len(found.text.splitlines())} lines",
         *([found.fault] if found.fault else []),
     ]
-    return "\n".join(modes.printable(line) for each in lines for line in each.split("\n"))
+    return "\n".join(plain_text.printable(line) for each in lines for line in each.split("\n"))
 
 
 def minify(path: Path, settings: Settings, say: Say) -> int:

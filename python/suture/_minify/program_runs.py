@@ -6,7 +6,7 @@
 A new interpreter needs 0.3 s before it comes to a program of one line; a child needs some milliseconds. A child is the leader of a
 process group in a directory of its own, leaves no core file, and is killed with all it started when its time is over, when Runs
 is closed or when its process dies. It finds `__main__`, sys.argv and sys.path as `python FILE` would give them; what differs is
-that NumPy and Suture have been imported already.
+that NumPy and Suture have been imported already. On request it becomes a new interpreter, with the same limits.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class Request:
     options    of the process, by name, for this run
     watch      with `suture check --compare`: "facts" notes which entries served each call, "fresh" makes each call compile anew
     seconds    longer is no end
+    fresh      words between `python` and the file, for a process that has nothing loaded; None: a forked one
+    environment  of a fresh one; None: that of this process
     """
 
     file: str
@@ -69,14 +71,19 @@ class Request:
     options: Mapping[str, Any] | None = None
     watch: str = ""
     seconds: float = 30.0
+    fresh: Sequence[str] | None = None
+    environment: Mapping[str, str] | None = None
 
 
 class Runs:
     """Any number of threads may call `run`; each finds a server that is free, or starts one."""
 
-    def __init__(self, *, native: bool = True, path: Sequence[str] = ()) -> None:
-        """native: children find the compiler loaded. path: where their imports look first, behind the program's directory."""
-        self._native, self._path = native, list(path)
+    def __init__(
+        self, *, native: bool = True, path: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> None:
+        """native: children find the compiler loaded. path: where their imports look first, behind the program's directory.
+        environment: what children find in it besides that of this process."""
+        self._native, self._path, self._environment = native, list(path), environment or {}
         self._free: queue.SimpleQueue[_Server] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._all: list[_Server] = []
@@ -94,6 +101,10 @@ class Runs:
             path = Path(directory) / name
             path.write_text(text, encoding="utf-8")
             return self._ask(asdict(request) | {"file": str(path), "directory": directory})
+
+    def run_file(self, request: Request) -> Ran:
+        """The program where it is, in the working directory of this process."""
+        return self._ask(asdict(request) | {"directory": os.getcwd()})
 
     def _ask(self, header: dict[str, Any]) -> Ran:
         server = self._server()
@@ -119,7 +130,7 @@ class Runs:
         with self._lock:
             if self._closed:
                 return None
-            self._all.append(_Server(self._native, self._path))
+            self._all.append(_Server(self._native, self._path, self._environment))
             return self._all[-1]
 
     def close(self) -> None:
@@ -134,7 +145,7 @@ class Runs:
 class _Server:
     """The server process, from the side of those who ask."""
 
-    def __init__(self, native: bool, path: Sequence[str]) -> None:
+    def __init__(self, native: bool, path: Sequence[str], environment: Mapping[str, str]) -> None:
         self._connection, theirs = socket.socketpair()
         found = [part for part in sys.path if part]
         code = f"import sys; sys.path[:] = {found!r}; from suture._minify import program_runs; "
@@ -146,6 +157,8 @@ class _Server:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
+                # What candidates do is no failure of the user's.
+                env={**os.environ, "SUTURE_RECORD": "off", **environment},
             )
 
     def ask(self, header: dict[str, Any]) -> Ran:
@@ -171,19 +184,20 @@ class _Server:
 
 def serve(descriptor: int, native: bool, path: Sequence[str]) -> NoReturn:
     """Until the other end closes the connection."""
-    from suture._config import config
+    from suture._minify import server
 
     connection = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is theirs who ask: they close the connection
-    _load(native)
-    config.record = "off"  # what candidates do is no failure of the user's
-    sys.path[:0] = path
+    server.adopt_orphans()
+    loaded = False
     try:
         while True:
             request, _ = wire.receive(connection)
-            written = [os.memfd_create(name) for name in ("out", "err", "facts")]
-            code = _run_in_child(request, written, connection)
-            wire.send(connection, {"code": code}, [_taken(each) for each in written])
+            if request["fresh"] is None and not loaded:
+                loaded = True
+                _load(native)
+                sys.path[:0] = path
+            wire.send(connection, *_run_in_child(request, connection))
     except wire.Closed:
         os._exit(0)
     finally:
@@ -200,43 +214,63 @@ def _load(native: bool) -> None:
     server.warm_up("native" if native else "eager")
 
 
-def _taken(descriptor: int) -> bytes:
-    size = os.lseek(descriptor, 0, os.SEEK_END)
-    data = os.pread(descriptor, _MOST_OUTPUT, max(size - _MOST_OUTPUT, 0))
-    os.close(descriptor)
-    return data
+def _run_in_child(request: dict[str, Any], connection: socket.socket) -> tuple[dict[str, Any], list[bytes]]:
+    """How it ended, and what it wrote: the end of its output and of its errors, and the facts."""
+    from suture._minify import server
 
-
-def _run_in_child(request: dict[str, Any], written: list[int], connection: socket.socket) -> int:
+    facts = os.memfd_create("facts")
+    streams = [os.pipe(), os.pipe()]
     child = os.fork()
     if child == 0:
         connection.close()
-        _work(request, *written)
+        for reader, _ in streams:
+            os.close(reader)
+        _work(request, streams[0][1], streams[1][1], facts)
+    for _, writer in streams:
+        os.close(writer)
+    tails = {reader: bytearray() for reader, _ in streams}
     death = os.pidfd_open(child)
     try:
-        ended = _wait(death, connection, time.monotonic() + request["seconds"])
+        ended = _wait(death, tails, connection, time.monotonic() + request["seconds"])
     finally:
         os.close(death)
-        _end_group(child)  # before it is reaped, so that its number is not given to another process
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return status if ended else _HANG
+        status = server.end_with_all(child)
+    for reader in tails:
+        os.close(reader)
+    size = os.lseek(facts, 0, os.SEEK_END)
+    noted = os.pread(facts, _MOST_OUTPUT, max(size - _MOST_OUTPUT, 0))
+    os.close(facts)
+    code = os.waitstatus_to_exitcode(status) if ended else _HANG
+    return {"code": code}, [*map(bytes, tails.values()), noted]
 
 
-def _wait(death: int, connection: socket.socket, deadline: float) -> bool:
-    """False: the time is over, or nobody waits any more."""
+def _wait(death: int, tails: dict[int, bytearray], connection: socket.socket, deadline: float) -> bool:
+    """Keeps the end of what is written. False: the time is over, or nobody waits any more. What the child started may hold its
+    streams open for ever."""
     poll = select.poll()
-    poll.register(death, select.POLLIN)
-    poll.register(connection, select.POLLIN)
-    ready = poll.poll(max(1.0, (deadline - time.monotonic()) * 1e3))
-    return any(descriptor == death for descriptor, _ in ready)
+    for descriptor in (death, connection.fileno(), *tails):
+        poll.register(descriptor, select.POLLIN)
+    while (left := deadline - time.monotonic()) > 0:
+        ready = {descriptor for descriptor, _ in poll.poll(max(1.0, left * 1e3))}
+        for reader in ready & tails.keys():
+            if not _take(reader, tails[reader]):
+                poll.unregister(reader)
+        if death in ready:
+            for reader, tail in tails.items():
+                while select.select([reader], [], [], 0)[0] and _take(reader, tail):
+                    pass
+            return True
+        if connection.fileno() in ready:
+            return False
+    return False
 
 
-def _end_group(child: int) -> None:
-    for end in (os.killpg, os.kill):
-        try:
-            end(child, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
+def _take(reader: int, tail: bytearray) -> int:
+    data = os.read(reader, 1 << 16)
+    tail += data
+    if len(tail) > 2 * _MOST_OUTPUT:
+        del tail[:-_MOST_OUTPUT]
+    return len(data)
 
 
 def _work(request: dict[str, Any], out: int, err: int, facts: int) -> NoReturn:
@@ -251,6 +285,11 @@ def _work(request: dict[str, Any], out: int, err: int, facts: int) -> NoReturn:
         os.dup2(out, 1)
         os.dup2(err, 2)
         os.chdir(request["directory"])
+        for writer in (out, err):
+            os.close(writer)
+        if request["fresh"] is not None:
+            words = [sys.executable, *request["fresh"], request["file"], *request["arguments"]]
+            os.execve(sys.executable, words, os.environ if request["environment"] is None else request["environment"])
         code = _checked(request, facts) if request["check"] is not None else _ran(request)
     finally:
         _leave(code)
@@ -269,7 +308,19 @@ def _ran(request: dict[str, Any]) -> int:
 
     _configure(request["options"])
     outcome = run_program(request["file"], list(request["arguments"]), lambda left: left.exit_code)
+    if outcome.interrupted:
+        _die_of_interrupt()
     return outcome.exit_code
+
+
+def _die_of_interrupt() -> None:
+    """As an interpreter whose program does not catch KeyboardInterrupt."""
+    import atexit
+
+    print("KeyboardInterrupt", file=sys.stderr, flush=True)
+    atexit._run_exitfuncs()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def _checked(request: dict[str, Any], facts: int) -> int:

@@ -29,8 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from suture._minify import data
+from suture._minify import data, plain_text
 from suture._minify.case import Case
+from suture._minify.signature import Signature
 
 FORMAT = 1
 LAUNCHER, REPRO, PASSING = "minifier_launcher", "repro", "repro_pass"
@@ -83,10 +84,19 @@ def load(path: Path) -> ReproFile:
     if missing:
         raise NotARepro(f"{path} is no repro file: it does not define {', '.join(missing)}")
     for name, value in found.items():
-        if not isinstance(value, _LITERALS[name]):
+        if type(value) is not _LITERALS[name]:
             raise NotARepro(f"{path}: {name} is {type(value).__name__}, not {_LITERALS[name].__name__}")
     if found["FORMAT"] > FORMAT:
         raise NotARepro(f"{path} was written by a newer Suture; this one reads format {FORMAT}")
+    if not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in found["INPUTS"]):
+        raise NotARepro(f"{path}: a row of INPUTS has no name")
+    if not all(isinstance(name, str) for part in ("OPTIONS", "ORIGIN") for name in found[part]):
+        raise NotARepro(f"{path}: a key of OPTIONS or ORIGIN is no text")
+    if found["EXPECTED"]:
+        try:
+            Signature.from_dict(found["EXPECTED"])
+        except ValueError as error:
+            raise NotARepro(f"{path}: EXPECTED: {error}") from None
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "make_backend"]
     inputs = tuple(data.input_of(row, path.parent) for row in found["INPUTS"])
     settings = {name.lower(): found[name] for name in ("BACKEND", "NUMERICS", "OPTIONS", "CALLS", "CHECK")}
@@ -243,7 +253,7 @@ def _docstring(repro: ReproFile, path: Path) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())[:300]
+    return plain_text.printable(" ".join(text.split()))[:300]
 
 
 def _long_literal(text: str) -> str:

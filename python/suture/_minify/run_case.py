@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from suture import _core
+from suture._minify import plain_text
 from suture._minify.case import Case, CaseError
 from suture._minify.signature import INVALID, KINDS, PASSED, Outcome
 from suture._ulps import ulps_of_largest
@@ -36,7 +37,7 @@ def run(case: Case, progress: Callable[[str], None] = lambda stage: None) -> Out
         ending = run_.outcome()
     except Exception as error:
         # MemoryError while NumPy itself works, arrays that cannot be made: nothing is said about the backend.
-        ending = Outcome(INVALID, run_.stage, type(error).__name__, str(error))
+        ending = Outcome(INVALID, run_.stage, type(error).__name__, plain_text.of_exception(error))
     fields = ending.to_dict()
     fields["seconds"] = time.perf_counter() - start
     return Outcome(**fields)
@@ -57,7 +58,7 @@ class _Run:
         try:
             case.checked()
         except CaseError as error:
-            return Outcome(INVALID, "build", type(error).__name__, str(error))
+            return Outcome(INVALID, "build", type(error).__name__, plain_text.of_exception(error))
         wanted = None
         if case.check != "compile":
             self._begin("reference")
@@ -74,7 +75,9 @@ class _Run:
         return self._calls(compiled, wanted)
 
     def _invalid(self, error: BaseException) -> Outcome:
-        return Outcome(INVALID, self.stage, type(error).__name__, f"NumPy itself raises: {error}")
+        return Outcome(
+            INVALID, self.stage, type(error).__name__, f"NumPy itself raises: {plain_text.of_exception(error)}"
+        )
 
     def _calls(self, compiled: Callable[..., Any], wanted: _Call) -> Outcome:
         exact = is_exact(self.case)
@@ -120,7 +123,7 @@ def _called(function: Callable[..., Any], inputs: list[Any]) -> _Call:
             call.results = results
         except Exception as error:
             call.error = error
-    call.warnings = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+    call.warnings = sorted({f"{w.category.__name__}: {plain_text.of_exception(w.message)}" for w in caught})
     return call
 
 
@@ -130,7 +133,7 @@ def _raised(kind: str, stage: str, error: BaseException, call: int = 0) -> Outco
     kind = "oom" if isinstance(cause, MemoryError) else kind
     frames = traceback.walk_tb(cause.__traceback__)
     places = [f"{frame.f_code.co_filename}:{line}" for frame, line in frames][-_MOST_PLACES:]
-    return Outcome(kind, stage, type(cause).__name__, str(cause), call=call, places=tuple(places))
+    return Outcome(kind, stage, type(cause).__name__, plain_text.of_exception(cause), call=call, places=tuple(places))
 
 
 def compile_case(case: Case) -> Callable[..., Any]:

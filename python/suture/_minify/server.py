@@ -40,9 +40,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from suture._minify import run_case, wire
+from suture._minify import plain_text, run_case, wire
 from suture._minify.case import Case, inputs_of
-from suture._minify.child import address_space
+from suture._minify.child import address_space, set_limit
 from suture._minify.signature import INVALID, Outcome, kind_of_signal
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -217,7 +217,7 @@ class _Child:
         """Those who stay are children of this process, too."""
         self.pipe.close()
         os.close(self._trace)
-        _end(self._pid, [child._pid for child in stay])
+        end_with_all(self._pid, [child._pid for child in stay])
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
@@ -244,7 +244,11 @@ def _ends(request: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], directory: str, stage: _Stage) -> NoReturn:
+    process = os.getpid()
+
     def tell(row: dict[str, Any]) -> None:
+        if os.getpid() != process:
+            os._exit(0)  # a backend forked, and its child came back: there is one answer to a request
         pipe.sendall(json.dumps(row).encode() + b"\n")
 
     try:
@@ -256,7 +260,7 @@ def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], director
         request, blocks = wire.receive(pipe)
         if request["limits"]["memory"]:
             memory = held + request["limits"]["memory"]
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            set_limit(resource.RLIMIT_AS, memory, memory)
         while True:
             _keep(arrays, request, blocks)
             _limit_processor_time(request["limits"])
@@ -269,7 +273,7 @@ def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], director
     except wire.Closed:
         pass
     except BaseException as error:
-        tell(Outcome(INVALID, "build", type(error).__name__, str(error)).to_dict())
+        tell(Outcome(INVALID, "build", type(error).__name__, plain_text.of_exception(error)).to_dict())
     finally:
         os._exit(0)
 
@@ -278,7 +282,9 @@ def _run_case(case: Case, stage: _Stage) -> Outcome:
     try:
         return run_case.run(case, stage.begin)
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the backend
-        return Outcome("run_error", "run", type(error).__name__, str(error))
+        now, _ = stage.read()
+        kind = "compile_error" if now == "compile" else "run_error"
+        return Outcome(kind, now, type(error).__name__, plain_text.of_exception(error))
 
 
 def _settle_in(directory: str) -> int:
@@ -296,8 +302,7 @@ def _limit_processor_time(limits: dict[str, Any]) -> None:
     """Of the run that begins."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = math.ceil(used.ru_utime + used.ru_stime + limits["cpu_seconds"])
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds if hard < 0 else min(seconds, hard), hard))
+    set_limit(resource.RLIMIT_CPU, seconds)
 
 
 class _Watch:
@@ -376,14 +381,19 @@ class _Watch:
         return tuple(f"{file}:{line}" for file, line in reversed(_FRAME.findall(text)))
 
 
-def _end(child: int, stay: Sequence[int]) -> None:
-    """Kills the child with its group, and whatever else it started: orphans become children of this process. Those in `stay` stay."""
+def adopt_orphans() -> None:
+    """From now on what a child leaves behind becomes a child of this process."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_all(child: int, stay: Sequence[int] = ()) -> int:
+    """Kills the child with its group, and whatever else it started, if orphans are adopted. Those in `stay` stay. Its status."""
     for kill in (os.kill, os.killpg):
         try:
             kill(child, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
-    os.waitpid(child, 0)
+    status = os.waitpid(child, 0)[1]
     while orphans := [each for each in _own_children() if each not in stay]:
         for orphan in orphans:
             try:
@@ -391,6 +401,7 @@ def _end(child: int, stay: Sequence[int]) -> None:
                 os.waitpid(orphan, 0)
             except (ProcessLookupError, ChildProcessError):
                 pass
+    return status
 
 
 def _own_children() -> list[int]:
@@ -445,7 +456,7 @@ def main(connection: socket.socket) -> NoReturn:
     from suture._config import config
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the oracle's: it closes the connection
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    adopt_orphans()
     for name, value in QUIET_OPTIONS.items():
         setattr(config, name, value)
     warm_up("eager")
@@ -455,7 +466,8 @@ def main(connection: socket.socket) -> NoReturn:
             server = Server(connection)
         except OSError as error:
             advice = "set TMPDIR to a directory that can be written"
-            wire.send(connection, {"error": f"{error.strerror}: {error.filename or tempfile.gettempdir()}; {advice}"})
+            where = f": {error.filename}" if error.filename else ""  # none: there is no such directory at all
+            wire.send(connection, {"error": f"{error.strerror}{where}; {advice}"})
             os._exit(1)
         server.serve()
     except BaseException:

@@ -56,6 +56,14 @@ def kind_of_signal(number: int) -> str:
     return _KINDS_OF_SIGNALS.get(number, "killed")
 
 
+def signal_name(number: int) -> str:
+    """Real-time signals have numbers only."""
+    try:
+        return signals.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """
@@ -97,7 +105,7 @@ class Outcome:
             return self.kind if self.kind == PASSED else f"cannot be judged: {self.message}"
         what = f"{self.kind} while {self.stage}" if self.stage else self.kind
         if self.signal:
-            what += f" ({signals.Signals(self.signal).name})"
+            what += f" ({signal_name(self.signal)})"
         detail = f"{self.exception}: {self.message}" if self.exception else self.message
         return f"{what}: {detail}" if detail else what
 
@@ -151,12 +159,17 @@ class Signature:
 
     @staticmethod
     def from_dict(row: Mapping[str, Any]) -> Signature:
-        return Signature(**{f.name: row[f.name] for f in fields(Signature) if f.name in row})
+        """ValueError for what is none."""
+        known = {f.name: row[f.name] for f in fields(Signature) if f.name in row}
+        wrong = [name for name, value in known.items() if type(value) is not (int if name == "signal" else str)]
+        if wrong or known.get("kind") not in (*KINDS, INTERESTING.kind):
+            raise ValueError(f"this is no failure: {dict(row)}")
+        return Signature(**known)
 
     def __str__(self) -> str:
         parts = [self.kind]
         if self.signal:
-            parts.append(signals.Signals(self.signal).name)
+            parts.append(signal_name(self.signal))
         if self.exception:
             parts.append(f"{self.exception}: {self.message}")
         return ", ".join(parts)

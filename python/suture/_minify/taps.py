@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import signal as signals
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -33,6 +32,7 @@ from suture._minify.accuracy import Difference, Fresh, distance, judge, type_dif
 from suture._minify.case import Case
 from suture._minify.first_failing import first_failing
 from suture._minify.reference import ANY_ZERO, Op, Program, program_of, widened
+from suture._minify.signature import signal_name
 from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
 
@@ -126,7 +126,7 @@ def analyze_case(case: Case, seconds: float = 120.0) -> Analysis:
     if ending.timed_out:
         return Analysis(died=f"it did not end within {seconds:g} s")
     if ending.signal:
-        return Analysis(died=f"the process died of {signals.Signals(ending.signal).name}")
+        return Analysis(died=f"the process died of {signal_name(ending.signal)}")
     return Analysis(died=ending.error)
 
 

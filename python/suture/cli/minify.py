@@ -127,10 +127,14 @@ def _is_repro(file: Path) -> bool:
 def _minify(arguments: argparse.Namespace) -> int:
     from suture._minify import modes, repro_file
     from suture._minify.case import CaseError
+    from suture._minify.plain_text import printable_lines
     from suture.repro import progress_line, settings_of
 
     settings = settings_of(arguments)
-    out: Say = say
+
+    def out(text: str) -> None:
+        say(printable_lines(text))
+
     try:
         file = _launcher_of_last(settings, out) if arguments.last else arguments.file
         if file is None:
@@ -140,8 +144,11 @@ def _minify(arguments: argparse.Namespace) -> int:
         say(f"suture minify: {error}")
         return USAGE
     if arguments.predicate:
-        with progress_line() as watch:
-            minified = modes.minify_by_command(repro, file.name, arguments.predicate, settings, out, watch)
+        try:
+            with progress_line() as watch:
+                minified = modes.minify_by_command(repro, file.name, arguments.predicate, settings, out, watch)
+        except OSError as error:  # no shell, no directory for temporary files
+            return modes.cannot_run(str(error), out)
         return _ended(minified, arguments.json)
     try:
         modes.install_backend(repro, modes.backend_maker(repro))

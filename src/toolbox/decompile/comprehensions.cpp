@@ -103,10 +103,18 @@ class FillingReader {
     return false;
   }
 
+  // Both ways go on: `test or True`, as far as the compiler leaves it.
+  bool decides_nothing(const FlowNode& node) const {
+    return !back(node.yes.to) &&
+           folder_.destination(node.yes.to, node.context) == folder_.destination(node.no.to, node.context);
+  }
+
   int read_condition(const FlowNode& node) {
     Expression* test = node.test->expr;
     int next = node.yes.to;
-    if (back(node.yes.to)) {
+    if (decides_nothing(node)) {
+      test = make_or(tree_, test, tree_.make<syntax::Constant>(suture::Constant::boolean(true)));
+    } else if (back(node.yes.to)) {
       test = make_not(tree_, test);
       next = node.no.to;
     } else if (!back(node.no.to)) {

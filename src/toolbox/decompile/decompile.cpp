@@ -25,7 +25,7 @@ using syntax::SyntaxTree;
 
 namespace {
 
-constexpr int kStructureAttempt = 0, kDispatchAttempt = 1, kListAttempt = 2;
+constexpr int kStructureAttempt = 0, kFlagAttempt = 1, kDispatchAttempt = 2, kListAttempt = 3;
 constexpr int kRounds = 4 * (kListAttempt + 1);  // then whatever still differs is listed
 // Future features that `compile` takes as flags; barry_as_FLUFL changes the grammar and is left out.
 constexpr int kFutureFlags = 0x1FE0000 & ~0x400000;
@@ -36,7 +36,7 @@ struct Unit {
   const CodeTree* code = nullptr;
   int parent = -1;  // unit
   int attempt = 0;
-  std::string not_structured, not_looped;  // why it is at no earlier attempt
+  std::string not_structured, not_flagged, not_looped;  // why it is at no earlier attempt
 };
 
 bool is_class_code(const CodeTree& code) {
@@ -66,9 +66,15 @@ std::pair<std::string, int> proved(const CodeVerdict& verdict) {
 }
 
 std::string why(const Unit& unit) {
-  if (unit.not_looped.empty()) return unit.not_structured;
-  if (unit.not_structured.empty()) return unit.not_looped;
-  return fmt::format("{}; as a dispatch loop: {}", unit.not_structured, unit.not_looped);
+  std::string all = unit.not_structured;
+  const auto add = [&](std::string_view tier, const std::string& reason) {
+    if (reason.empty()) return;
+    all += all.empty() ? reason : fmt::format("; {}: {}", tier, reason);
+  };
+  // What a dispatch loop cannot say either says more.
+  if (unit.not_looped.empty()) add("with flags", unit.not_flagged);
+  add("as a dispatch loop", unit.not_looped);
+  return all;
 }
 
 // What rendering found out.
@@ -174,6 +180,7 @@ void Decompiler::list_all(size_t written) {
 
 int Decompiler::first_attempt() const {
   switch (options_.first_tier) {
+    case Tier::kStructured: return kFlagAttempt;
     case Tier::kDispatchLoop: return kDispatchAttempt;
     case Tier::kDisassembly: return kListAttempt;
     default: return kStructureAttempt;
@@ -184,7 +191,9 @@ int Decompiler::first_attempt() const {
 bool Decompiler::advance(const CodeTree* code, std::string reason) {
   Unit& unit = units_[static_cast<size_t>(unit_of_.at(code))];
   if (unit.attempt == kListAttempt) return false;
-  std::string& why = unit.attempt < kDispatchAttempt ? unit.not_structured : unit.not_looped;
+  std::string& why = unit.attempt < kFlagAttempt       ? unit.not_structured
+                     : unit.attempt < kDispatchAttempt ? unit.not_flagged
+                                                       : unit.not_looped;
   if (why.empty()) why = std::move(reason);
   ++unit.attempt;
   return true;
@@ -208,7 +217,7 @@ Result<Statements> Decompiler::definition(const CodeTree& code, Rendering& out,
                                           const std::set<const CodeTree*>& stubs) {
   const Unit& unit = units_[static_cast<size_t>(unit_of_.at(&code))];
   const bool own = unit.code == &code;
-  if (own && unit.attempt >= kDispatchAttempt) {
+  if (own && unit.attempt >= kFlagAttempt) {
     auto body = body_of(unit, out, stubs);
     if (!body) {
       out.failed[&code] = body.error().message;
@@ -277,10 +286,11 @@ Result<Statements> Decompiler::body_of(const Unit& unit, Rendering& out,
     return disassembled_body(*unit.code, why(unit).empty() ? "as asked for" : why(unit),
                              nested_definitions(*unit.code, out, stubs), out.tree);
   }
-  if (unit.attempt == kDispatchAttempt) {
+  if (unit.attempt != kStructureAttempt) {
     const auto nested = [&](const NestedCode& code, SyntaxTree&) { return definition(code, out, stubs); };
-    SUTURE_TRY(loop,
-               dispatch_loop(*unit.code, {class_around(unit), variables_around(unit)}, nested, out.tree));
+    const LoopForm form = unit.attempt == kFlagAttempt ? LoopForm::kFlags : LoopForm::kDispatch;
+    SUTURE_TRY(loop, dispatch_loop(*unit.code, {class_around(unit), variables_around(unit)}, nested, out.tree,
+                                   form));
     out.synthetic_locals.insert(loop.synthetic_locals.begin(), loop.synthetic_locals.end());
     return std::move(loop.body);
   }
@@ -348,6 +358,9 @@ void Decompiler::verify(const CodeTree& first, const CodeTree& second, const Ren
                         .synthetic_locals_may_show = true,
                         .placeholders = placeholders_};
   options.synthetic_locals.assign(rendering.synthetic_locals.begin(), rendering.synthetic_locals.end());
+  for (const Unit& each : units_) {
+    if (each.attempt == kFlagAttempt) options.by_paths.insert(each.code);
+  }
   Verification verification = verify_bytecode(first, second, options);
   std::vector<std::pair<const CodeTree*, const CodeTree*>> listed;
   for (CodeVerdict& verdict : verification.codes) {
@@ -446,6 +459,7 @@ Decompilation Decompiler::report(std::string source) {
     CodeReport each{.code = code, .note = why(unit)};
     each.tier = unit.attempt == kListAttempt       ? Tier::kDisassembly
                 : unit.attempt == kDispatchAttempt ? Tier::kDispatchLoop
+                : unit.attempt == kFlagAttempt     ? Tier::kStructured
                                                    : Tier::kIdiomatic;
     int weakness = kUnproved;
     if (unit.attempt == kListAttempt) {

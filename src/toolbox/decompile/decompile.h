@@ -3,7 +3,7 @@
 // How it works
 //   Every function, class and module is tried in the tiers from the top:
 //     1  structured, idiomatic (structure.h)
-//     2  structured with flags or temporaries: not there yet
+//     2  nested statements with flags and temporaries (flag_flow.h)
 //     3  a dispatch loop (dispatch_loop.h)
 //     4  annotated disassembly with the reason (disassembly.h)
 //   The whole text is compiled by an interpreter of the code's version and compared with the original

@@ -101,12 +101,12 @@ void Machine::wrap_body(Statements& body) {
   Expressions others, all;
   for (const std::string& id : synthetic_) {
     all.push_back(make<Name>(id));
-    if (id != pc_name_) others.push_back(make<Name>(id));
+    if (id != pc_name_ || form_ == LoopForm::kFlags) others.push_back(make<Name>(id));
   }
   if (!others.empty())
     body.insert(body.begin(), make<Assign>(others, make<syntax::Constant>(suture::Constant::none())));
   body.insert(body.begin(), first_statements_.begin(), first_statements_.end());
-  body.push_back(make<Delete>(all));
+  if (!all.empty()) body.push_back(make<Delete>(all));
   if (!has_annotations_) return;
   // The compiler makes `__annotations__` where it sees an annotation, whether that can run or not.
   auto* annotation = make<AnnAssign>(pc(), make<syntax::Constant>(suture::Constant::none()));

@@ -446,11 +446,13 @@ bool Machine::execute_exception(const LiftedInstruction& it) {
     }
     case Op::YieldFrom: {
       const Slot of = operand();
+      yields_ = true;
       push(make<YieldFrom>(of.expr), of.uses);
       return true;
     }
     case Op::Yield: {
       const Slot of = operand();
+      yields_ = true;
       push(make<Yield>(of.expr), of.uses);
       return true;
     }
@@ -541,6 +543,28 @@ void Machine::branch(const LiftedInstruction& it) {
       make<If>(test, when_true ? std::move(yes) : std::move(no), when_true ? std::move(no) : std::move(yes)));
 }
 
+// Where a value is stored at once: the target, and `at` becomes what follows. Null: it is not.
+Expression* Machine::read_target(int& at, int region) {
+  const auto is_here = [&](int one) {
+    return one >= 0 && !is_leader_[static_cast<size_t>(one)] && regions_.region_of(one) == region;
+  };
+  std::vector<int> stores;
+  int end = at;
+  const bool unpacks = is_here(at) && lifted_.at(at).op == Op::UnpackSequence;
+  const int count = unpacks ? lifted_.at(at).arg : 1;
+  if (unpacks) end = lifted_.after(at);
+  for (int i = 0; i < count; ++i, end = lifted_.after(end)) {
+    if (!is_here(end) || !is_store(lifted_.at(end).op)) return nullptr;
+    stores.push_back(end);
+  }
+  // An empty body has nothing but the store.
+  if (end < 0 || lifted_.at(end).op == Op::ForIter || lifted_.at(end).op == Op::AsyncForIter) return nullptr;
+  Expressions targets;
+  for (const int store : stores) targets.push_back(make<Name>(stored_name(lifted_.at(store))));
+  at = end;
+  return unpacks ? make<Tuple>(targets) : targets.front();
+}
+
 void Machine::for_loop(const LiftedInstruction& it) {
   DispatchNode& node = nodes_[static_cast<size_t>(node_)];
   const Slot iterator = pop();
@@ -555,11 +579,15 @@ void Machine::for_loop(const LiftedInstruction& it) {
   slots_.push_back({.kind = SlotKind::kIterator, .id = node_});
   push(slot_name(depth + 1), {depth + 1}, false);
   Context* context = node.context;
-  const int body = node_at(reach(it.next), slots_);
+  int next = reach(it.next);
+  Expression* const target = form_ == LoopForm::kFlags ? read_target(next, regions_.region_of(at_)) : nullptr;
+  if (target) slots_.pop_back();
+  const int body = node_at(next, slots_);
   if (failed()) return;
   Statements otherwise;
   go(it.target, std::move(after), context, otherwise);
   DispatchNode& done = nodes_[static_cast<size_t>(node_)];
+  if (target) done.target = target;
   done.inside_node = body;
   done.inside = interned_[{Context::Kind::kFor, node_, context}];
   done.otherwise = std::move(otherwise);
@@ -593,6 +621,9 @@ void Machine::with_statement(const LiftedInstruction& it) {
     region = regions_.at(region).parent;
   }
   if (region < 0) return fail("a with statement without a handler");
+  Expression* target = nullptr;
+  const bool named = form_ == LoopForm::kFlags && (target = read_target(next, region));
+  if (named) slots_.pop_back();
   const int body = node_at(next, slots_);
   if (failed()) return;
   Statements otherwise;
@@ -602,6 +633,7 @@ void Machine::with_statement(const LiftedInstruction& it) {
   DispatchNode& done = nodes_[static_cast<size_t>(node_)];
   done.inside_node = body;
   done.inside = interned_[{Context::Kind::kWith, node_, context}];
+  if (named) done.target = target;
   done.can_swallow = behind >= 0;
   done.otherwise = std::move(otherwise);
   if (!done.inside) fail("a with statement without a body");

@@ -524,6 +524,7 @@ std::string Machine::stored_name(const LiftedInstruction& it) {
   const std::string id = by_name ? name(it.arg) : local_name(it.arg);
   if (it.op == Op::StoreGlobal) globals_.insert(id);
   if (it.op == Op::StoreDeref && is_free(it.arg)) nonlocals_.insert(id);
+  if (!by_name) stored_.insert(id);
   return id;
 }
 
@@ -553,7 +554,10 @@ bool Machine::execute_store(const LiftedInstruction& it) {
     case Op::DeleteDeref:
       if (is_free(it.arg)) nonlocals_.insert(local_name(it.arg));
       [[fallthrough]];
-    case Op::DeleteFast: emit(make<Delete>(Expressions{make<Name>(local_name(it.arg))})); return true;
+    case Op::DeleteFast:
+      stored_.insert(local_name(it.arg));
+      emit(make<Delete>(Expressions{make<Name>(local_name(it.arg))}));
+      return true;
     case Op::DeleteName: emit(make<Delete>(Expressions{make<Name>(name(it.arg))})); return true;
     case Op::DeleteGlobal:
       globals_.insert(name(it.arg));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "toolbox/decompile/dispatch_machine.h"
+#include "toolbox/decompile/flag_flow.h"
 
 namespace suture::toolbox::dispatch {
 
@@ -48,9 +49,15 @@ Result<DispatchLoop> Machine::run() {
     constant->value = suture::Constant::number(nodes_[static_cast<size_t>(node)].number);
   }
   DispatchLoop loop;
-  loop.body = {make<Assign>(Expressions{pc()}, integer(nodes_[static_cast<size_t>(entry_)].number))};
-  for (Statement* statement : dispatch(root)) loop.body.push_back(statement);
-  synthetic_.insert(pc_name_);
+  if (form_ == LoopForm::kFlags) {
+    FlagFlow flow(*this);
+    loop.body = flow.run(root, entry_);
+    if (!flow.error().empty()) return Error::unsupported("decompile", flow.error());
+  } else {
+    loop.body = {make<Assign>(Expressions{pc()}, integer(nodes_[static_cast<size_t>(entry_)].number))};
+    for (Statement* statement : dispatch(root)) loop.body.push_back(statement);
+    synthetic_.insert(pc_name_);
+  }
   if (!is_function()) wrap_body(loop.body);
   add_declarations(loop.body);
   if (failed()) return Error::unsupported("decompile", error_);
@@ -80,7 +87,8 @@ void Machine::choose_names() {
       return taken(code->view.local_names) || taken(code->view.names);
     });
   };
-  for (pc_name_ = "_pc"; clash(); pc_name_ = "_pc" + suffix_) suffix_ += '_';
+  const std::string plain = form_ == LoopForm::kFlags ? "_leave" : "_pc";
+  for (pc_name_ = plain; clash(); pc_name_ = plain + suffix_) suffix_ += '_';
 }
 
 // The first instruction at or behind `index` that does something; 0 after fail().
@@ -203,8 +211,10 @@ int Machine::node_at(int instruction, Slots slots) {
   if (failed()) return 0;
   const auto [known, fresh] = node_of_.try_emplace({instruction, context}, static_cast<int>(nodes_.size()));
   if (!fresh) {
-    if (!same_shape(nodes_[static_cast<size_t>(known->second)].entry, slots))
-      differ_ = true, fail("ways that join with different values");
+    if (!same_shape(nodes_[static_cast<size_t>(known->second)].entry, slots)) {
+      differ_ = true;
+      fail("ways that join with different values");
+    }
     return known->second;
   }
   if (nodes_.size() >= kMaxNodes) fail("the code has too many blocks");
@@ -363,11 +373,11 @@ void Machine::run_node(int index) {
 namespace suture::toolbox {
 
 Result<DispatchLoop> dispatch_loop(const CodeTree& code, const Surroundings& around,
-                                   const NestedDefinition& nested, syntax::SyntaxTree& tree) {
-  dispatch::Machine machine(code, around, nested, tree, true);
+                                   const NestedDefinition& nested, syntax::SyntaxTree& tree, LoopForm form) {
+  dispatch::Machine machine(code, around, nested, tree, form, true);
   auto loop = machine.run();
   if (loop || !machine.differ()) return loop;
-  return dispatch::Machine(code, around, nested, tree, false).run();
+  return dispatch::Machine(code, around, nested, tree, form, false).run();
 }
 
 }  // namespace suture::toolbox

@@ -47,8 +47,14 @@ struct NestedCode {
 // The statement (SyntaxTree::body) that stands for it; its nodes go into the tree.
 using NestedDefinition = std::function<Result<syntax::Statements>(const NestedCode&, syntax::SyntaxTree&)>;
 
+enum class LoopForm : uint8_t {
+  kDispatch,  // of `_pc`
+  kFlags,     // tier 2: nested statements, with flags for what they cannot say (flag_flow.h)
+};
+
 // Error kUnsupported: the code has an instruction or a handler that no statement expresses; with the place.
 Result<DispatchLoop> dispatch_loop(const CodeTree& code, const Surroundings& around,
-                                   const NestedDefinition& nested, syntax::SyntaxTree& tree);
+                                   const NestedDefinition& nested, syntax::SyntaxTree& tree,
+                                   LoopForm form = LoopForm::kDispatch);
 
 }  // namespace suture::toolbox

@@ -109,17 +109,19 @@ struct Clause {
 class Machine {
  public:
   Machine(const CodeTree& code, const Surroundings& around, const NestedDefinition& nested,
-          syntax::SyntaxTree& tree, bool keep_constants)
+          syntax::SyntaxTree& tree, LoopForm form, bool keep_constants)
       : code_(code),
         class_name_(around.class_name),
         hidden_globals_(around.variables),
         nested_(nested),
         tree_(tree),
+        form_(form),
         keep_constants_(keep_constants) {}
   Result<DispatchLoop> run();
   bool differ() const { return differ_; }  // ways that join had different values
 
  private:
+  friend class FlagFlow;
   // ---- nodes and contexts (dispatch_loop.cpp)
   bool is_function() const { return (code_.view.flags & kCodeOptimized) != 0; }
   void choose_names();
@@ -204,6 +206,7 @@ class Machine {
   bool ends_node(const LiftedInstruction& it);  // branch, loop, return, raise: true when it was one of them
   int threaded_target(const LiftedInstruction& jump) const;
   void branch(const LiftedInstruction& it);
+  syntax::Expression* read_target(int& at, int region);
   void for_loop(const LiftedInstruction& it);
   void with_statement(const LiftedInstruction& it);
   void import(const LiftedInstruction& it);
@@ -270,6 +273,7 @@ class Machine {
   const std::set<std::string> hidden_globals_;
   const NestedDefinition& nested_;
   syntax::SyntaxTree& tree_;
+  const LoopForm form_;
   const bool keep_constants_;  // across nodes
   bool differ_ = false;
   LiftedCode lifted_;
@@ -287,8 +291,10 @@ class Machine {
   std::vector<int> work_;
   std::vector<std::pair<syntax::Constant*, int>> pc_values_;  // to be numbered
   std::set<std::string> synthetic_, globals_, nonlocals_;
-  std::set<std::string> hidden_;     // variables of inlined comprehensions
-  std::set<std::string> used_;       // locals that statements use
+  std::set<std::string> hidden_;  // variables of inlined comprehensions
+  std::set<std::string> used_;    // locals that statements use
+  std::set<std::string> stored_;  // locals that statements store or delete
+  bool yields_ = false;
   std::set<const void*> completed_;  // classes with their bases, comprehensions with their iterables
   std::map<const syntax::Expression*, Slot> class_bodies_;  // by what stands for them in displays
   int next_spare_ = 0;                                      // `_s` beyond every depth

@@ -221,7 +221,7 @@ Expressions Machine::uncaptured_cells() {
   return cells;
 }
 
-// `global` and `nonlocal`; and, behind the endless loop, what makes the compiler see locals and a generator that nothing in the
+// `global` and `nonlocal`; and, where it never runs, what makes the compiler see locals and a generator that nothing in the
 // text shows.
 void Machine::add_declarations(Statements& body) {
   Statements before;
@@ -244,12 +244,15 @@ void Machine::add_declarations(Statements& body) {
     if (i < view.local_kinds.size() && (view.local_kinds[i] & kLocalFree)) continue;
     if (globals_.contains(view.local_names[i])) continue;
     if (hidden_.contains(view.local_names[i]) && !used_.contains(view.local_names[i])) continue;
+    if (form_ == LoopForm::kFlags && stored_.contains(view.local_names[i])) continue;
     behind.push_back(make<Assign>(Expressions{make<Name>(unmangled(class_name_, view.local_names[i]))},
                                   make<syntax::Constant>(suture::Constant::none())));
   }
-  if (view.flags & (kCodeGenerator | kCodeAsyncGenerator)) {
+  if ((view.flags & (kCodeGenerator | kCodeAsyncGenerator)) && !(form_ == LoopForm::kFlags && yields_)) {
     behind.push_back(make<syntax::Expr>(make<Yield>(nullptr)));
   }
+  if (form_ == LoopForm::kFlags && !behind.empty())  // control may get behind the text's last statement
+    behind = {make<If>(make<syntax::Constant>(suture::Constant::boolean(false)), std::move(behind))};
   body.insert(body.end(), behind.begin(), behind.end());
 }
 

@@ -243,9 +243,15 @@ void Writer::simple_statement(const Statement& statement) {
 
 // ---- compound statements
 
+// Tuples and `yield` need parentheses there, `x := y` none.
+void Writer::test(const Expression* node) {
+  const bool named = node && node->kind == ExpressionKind::NamedExpr;
+  expression(node, named ? Precedence::kNamed : Precedence::kTest);
+}
+
 void Writer::if_statement(const If& node, int indent) {
   text("if ");
-  expression(node.test, Precedence::kNamed);
+  test(node.test);
   body(node.body, indent);
   tasks_.push_back({.kind = TaskKind::kElse, .indent = indent, .node = &node.orelse});
 }
@@ -385,7 +391,7 @@ void Writer::match_statement(const Match& node, int indent) {
     pattern(one.pattern, Precedence::kNamed, indent + 1);
     if (one.guard) {
       text(" if ");
-      expression(one.guard, Precedence::kNamed);
+      test(one.guard);
     }
     body(one.body, indent + 1);
   }
@@ -408,7 +414,7 @@ void Writer::compound_statement(const Statement& statement, int indent) {
     case StatementKind::While: {
       const auto& node = static_cast<const While&>(statement);
       text("while ");
-      expression(node.test, Precedence::kNamed);
+      test(node.test);
       body(node.body, indent);
       if (node.orelse.empty()) return;
       line(indent);

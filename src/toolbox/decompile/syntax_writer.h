@@ -83,6 +83,7 @@ class Writer {
   void compound_statement(const syntax::Statement& statement, int indent);
   void body(const syntax::Statements& body, int indent, bool documented = false);  // ":" and the block
   void else_branch(const syntax::Statements& orelse, int indent);
+  void test(const syntax::Expression* node);
   void if_statement(const syntax::If& node, int indent);
   template <class Node>
   void for_statement(const Node& node, std::string_view keyword, int indent);

@@ -86,16 +86,19 @@ void Verifier::compare_instructions(CodeVerdict& verdict, Nested& nested) {
   }
   if (options_.placeholders) verdict.placeholders = fold_placeholders(*second) > 0;
   // A local of the original is none of the text's own, whatever another function of the text calls its own.
-  const bool synthetic =
-      has_synthetic_locals(verdict.second->view) && !has_synthetic_locals(verdict.first->view);
-  const GraphComparison comparison =
-      synthetic ? compare_paths(*first, *second, options_.synthetic_locals,
-                                options_.synthetic_locals_may_show, options_.step_limit)
-                : compare_graphs(*first, *second, options_.step_limit);
+  bool paths = has_synthetic_locals(verdict.second->view) && !has_synthetic_locals(verdict.first->view);
+  GraphComparison comparison = paths ? compare_paths(*first, *second, options_.synthetic_locals,
+                                                     options_.synthetic_locals_may_show, options_.step_limit)
+                                     : compare_graphs(*first, *second, options_.step_limit);
+  if (!paths && !comparison.difference.empty() && options_.by_paths.contains(verdict.first)) {
+    paths = true;
+    comparison = compare_paths(*first, *second, {}, true, options_.step_limit);
+    comparison.seen_by.clear();  // there is nothing to see
+  }
   for (const auto& [a, b] : comparison.nested) nested.emplace_back(a.get(), b.get());
   if (comparison.difference.empty()) {
     verdict.seen_by = comparison.seen_by;
-    verdict.kind = synthetic ? CodeVerdict::Kind::kPathEquivalent : CodeVerdict::Kind::kSameBytecode;
+    verdict.kind = paths ? CodeVerdict::Kind::kPathEquivalent : CodeVerdict::Kind::kSameBytecode;
     return;
   }
   verdict.difference = with_places(*first, *second, comparison);

@@ -5,6 +5,7 @@
 // in path_equivalence.h (code with synthetic locals).
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ struct VerifyOptions {
   bool synthetic_locals_may_show = false;
   // `_K[i]` in the second stands for the placeholder constant i of the first (placeholders.h).
   bool placeholders = false;
+  // Code objects of the first tree that need only be path-equivalent to their partner, where it has no synthetic locals either.
+  std::set<const CodeTree*> by_paths;
   // Steps of the walk per code object, so that hostile code ends in "different: too large to compare".
   int step_limit = 4'000'000;
 };
