@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from suture._minify import goals, modes, plain_text, program, program_file
+from suture._minify.defaults import RUN_SECONDS
 from suture._minify.modes import Say, Settings
 from suture._minify.oracle import NotReproduced
 from suture._minify.program_file import ProgramFile
@@ -20,7 +21,8 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
         return _bisect(path, settings, say)
     if mode == "minify":
         return minify(path, settings, say)
-    with goals.Goal(found.goal, program.place_of(found, path), found.arguments, settings.run_limit) as goal:
+    wait = (found.run_limit if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
+    with goals.Goal(found.goal, program.place_of(found, path), found.arguments, wait) as goal:
         goal.function, goal.expected = found.function, found.expected
         if mode == "analyze":
             return _analyze(goal, found.text, say)
