@@ -14,11 +14,13 @@ import pytest
 
 from suture import register_backend
 from suture._minify import api, certify, child, goals, program_file
+from suture._minify.bisect import FULL
 from suture._minify.case import Case, inputs_of
 from suture._minify.minimise import minimise
 from suture._minify.oracle import Limits, Oracle
 from suture._minify.program_runs import Ran, Request, Runs
 from suture._minify.signature import Outcome
+from suture._minify.variants import ProgramSubject
 from tests.support.small_repro import GRAPH, write_small_repro
 
 
@@ -157,3 +159,16 @@ def test_programs_that_are_not_in_utf8_are_the_same_program_in_it(tmp_path: Path
     assert text == "#!/usr/bin/python\n# -*- coding: utf-8 -*-\ns = '\u00e9'\nassert len(s) != 1, s\n"
     with Runs(native=False) as runs:
         assert "AssertionError: \u00e9" in runs.run(text, "p.py", Request("")).err
+
+
+def test_what_a_program_leaves_behind_is_no_hang_for_the_bisector(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(
+        "import subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "raise RuntimeError(sys.argv[1])\n"
+    )
+    began = time.monotonic()
+    ended = ProgramSubject([str(path), "word"], 30).run(FULL)
+    assert (ended.kind, ended.exception, ended.message) == ("run_error", "RuntimeError", "word")
+    assert time.monotonic() - began < 20

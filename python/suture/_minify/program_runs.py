@@ -62,6 +62,7 @@ class Request:
     watch      with `suture check --compare`: "facts" notes which entries served each call, "fresh" makes each call compile anew
     seconds    longer is no end
     fresh      words between `python` and the file, for a process that has nothing loaded; None: a forked one
+    environment  of a fresh one; None: that of this process
     """
 
     file: str
@@ -71,6 +72,7 @@ class Request:
     watch: str = ""
     seconds: float = 30.0
     fresh: Sequence[str] | None = None
+    environment: Mapping[str, str] | None = None
 
 
 class Runs:
@@ -99,6 +101,10 @@ class Runs:
             path = Path(directory) / name
             path.write_text(text, encoding="utf-8")
             return self._ask(asdict(request) | {"file": str(path), "directory": directory})
+
+    def run_file(self, request: Request) -> Ran:
+        """The program where it is, in the working directory of this process."""
+        return self._ask(asdict(request) | {"directory": os.getcwd()})
 
     def _ask(self, header: dict[str, Any]) -> Ran:
         server = self._server()
@@ -281,7 +287,8 @@ def _work(request: dict[str, Any], out: int, err: int, facts: int) -> NoReturn:
         for writer in (out, err):
             os.close(writer)
         if request["fresh"] is not None:
-            os.execv(sys.executable, [sys.executable, *request["fresh"], request["file"], *request["arguments"]])
+            words = [sys.executable, *request["fresh"], request["file"], *request["arguments"]]
+            os.execve(sys.executable, words, os.environ if request["environment"] is None else request["environment"])
         code = _checked(request, facts) if request["check"] is not None else _ran(request)
     finally:
         _leave(code)

@@ -13,11 +13,9 @@ import functools
 import json
 import os
 import re
-import signal as signals
-import subprocess
-import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +25,7 @@ from suture import _core
 from suture._minify import child, run_case
 from suture._minify.case import Case
 from suture._minify.defaults import RUN_SECONDS
+from suture._minify.program_runs import Request, Runs
 from suture._minify.signature import INVALID, Outcome, Signature, Verdict, kind_of_signal
 
 MEMORY = 4 << 30  # bytes that one run may ask for beyond copies of its inputs
@@ -200,6 +199,12 @@ class ProgramSubject:
         self.signature: Signature | None = None
 
     @functools.cached_property
+    def _runs(self) -> Runs:
+        runs = Runs(native=False)
+        weakref.finalize(self, runs.close)
+        return runs
+
+    @functools.cached_property
     def backend(self) -> str:
         graphs = [record for record in self._records({}) if record["event"] == "graph_captured"]
         return ", ".join(sorted({record["fields"]["backend"] for record in graphs})) or "native"
@@ -218,29 +223,20 @@ class ProgramSubject:
         return self._ending(self._environment(variant))
 
     def _ending(self, environment: Mapping[str, str]) -> Outcome:
-        with subprocess.Popen(
-            [sys.executable, *self.command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=dict(environment),
-            start_new_session=True,
-        ) as process:
-            try:
-                _, errors = process.communicate(timeout=self.seconds)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signals.SIGKILL)
-                process.communicate()
-                return Outcome("hang", "run")
-        if process.returncode < 0:
-            return Outcome(kind_of_signal(-process.returncode), "run", signal=-process.returncode)
-        if process.returncode == 0:
+        file, *arguments = self.command
+        request = Request(file, arguments, seconds=self.seconds, fresh=[], environment=environment)
+        ran = self._runs.run_file(request)
+        if ran.timed_out:
+            return Outcome("hang", "run")
+        if ran.code < 0:
+            return Outcome(kind_of_signal(-ran.code), "run", signal=-ran.code)
+        if ran.code == 0:
             return Outcome("pass")
-        if process.returncode == self._untold:
+        if ran.code == self._untold:
             return Outcome(INVALID, "run", message=f"exit code {self._untold}")
-        exception, _, message = _last_line(errors.decode(errors="replace")).partition(": ")
+        exception, _, message = _last_line(ran.err).partition(": ")
         if not re.fullmatch(r"[A-Za-z_][\w.]*", exception):
-            exception, message = "", f"exit code {process.returncode}"
+            exception, message = "", f"exit code {ran.code}"
         return Outcome("run_error", "run", exception, message)
 
     def texts(self, variant: Variant) -> Texts:
