@@ -269,3 +269,12 @@ def test_every_python_compiles_texts_of_modules_and_classes() -> None:
             continue
         text = decompiled(version, source)
         assert "del _leave" in text
+
+
+@pytest.mark.parametrize(
+    "source", ["", "pass\n", '"""Text."""\n', "class C:\n    pass\n", "class C:\n    'text'\n", "import os\n"]
+)
+def test_bodies_that_end_where_they_begin(source: str) -> None:
+    for version in VERSIONS:
+        if compiler_for(version)[0] is not None:
+            decompiled(version, source)

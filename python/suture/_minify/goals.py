@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suture._minify.program_runs import Ran, Request, Runs
+from suture._minify.program_runs import HANG, Ran, Request, Runs
 from suture._minify.signature import normalise
 
 if TYPE_CHECKING:
@@ -135,6 +135,11 @@ class Goal:
     def is_of_results(self) -> bool:
         """The program itself does not show it: what it gives has to be compared."""
         return self._name == OTHER_RESULT
+
+    @property
+    def hangs(self) -> bool:
+        """What is kept is that it does not end."""
+        return self.expected.get("code") == HANG
 
     def finding(self, report: dict[str, Any]) -> dict[str, Any]:
         """Of the goal's id and function; {} when there is none."""

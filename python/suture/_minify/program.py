@@ -92,6 +92,7 @@ def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> D
         "" if fault is None else str(fault),
         str(file.absolute().parent),
         expected=goal.expected,
+        run_limit=settings.run_limit if goal.hangs else 0.0,
     )
     path = program_file.write(found, settings.directory, repro_file.REPRO)
     say(f"\n{title}" if fault is None else f"\n{title}\n{fault}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from suture._minify import goals, modes, plain_text, program, program_file
+from suture._minify.defaults import RUN_SECONDS
 from suture._minify.frame_fault import GRAPH, UNKNOWN
 from suture._minify.modes import Say, Settings
 from suture._minify.oracle import NotReproduced
@@ -39,7 +40,8 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
 
 def _goal_of(found: ProgramFile, path: Path, settings: Settings) -> goals.Goal:
     """As the file says, run with the backend that the program names."""
-    goal = goals.Goal(found.goal, program.place_of(found, path), found.arguments, settings.run_limit)
+    wait = (found.run_limit if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
+    goal = goals.Goal(found.goal, program.place_of(found, path), found.arguments, wait)
     goal.function, goal.expected = found.function, found.expected
     goal.run_as_it_is()
     return goal

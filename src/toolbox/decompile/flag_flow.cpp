@@ -62,6 +62,7 @@ Statements FlagFlow::attempt(Context* root, int entry) {
   placed_.clear();
   find_ways();
   const int first = threads_ ? threaded(entry) : entry;
+  if (first == m_.end_) return {m_.make<Pass>()};
   for (const Context* at = node(first).context; at->kind == Context::Kind::kTry; at = at->parent)
     entries_[at].insert(first);
   Statements body;
