@@ -81,7 +81,7 @@ class Result:
     case       the smallest case that fails as `signature` says
     original   the case as it was given
     passing    the last candidate that did not fail: what is missing in it matters; None
-    rate       share of runs in which the original failed
+    rate       share of runs in which it failed: the original, or the first result when only that came and went
     calls      oracle calls that the search was led by: candidates that were judged
     graph_calls  those of them whose candidate had fewer ops or results than the smallest case so far; the others ask for simpler
                inputs, sizes, dtypes, layouts, values, options, calls
@@ -120,7 +120,7 @@ class Result:
             "inputs: " + ("; ".join(signature_of_inputs(self.case.inputs)) or "none"),
         ]
         if self.rate < 1:
-            lines.append(f"comes and goes: the case as it was given failed in {self.rate:.0%} of its first runs")
+            lines.append(f"comes and goes: it failed in {self.rate:.0%} of some runs")
         lines += self.notes
         if not self.complete:
             lines.append(f"not complete: {self.stopped}")
@@ -431,7 +431,8 @@ class _Search:
         while self._oracle.wait():
             pass  # nobody needs these answers
         what = "the smallest case in a process of its own; the search begins again with a process per candidate"
-        if self._oracle.reuses and self._oracle.comes_and_goes():
+        # A smaller case may come and go where the one that was given does not: one call of it instead of many.
+        if self._oracle.reuses and any(map(self._oracle.comes_and_goes, (self._oracle.case, self._taken[-1]))):
             self.result.rate = self._oracle.rate
             what = "the smallest case again; the failure comes and goes, and the search begins again with repeated runs"
         self._oracle.reuses = False

@@ -329,9 +329,9 @@ class Oracle:
         self._learn_rate(outcomes, flaky)
         return self.signature
 
-    def comes_and_goes(self) -> bool:
-        """The case has passed, though it failed in each of its first runs: how often does it fail? False: in every run."""
-        outcomes = self._runs_of_case(FLAKY_RUNS)
+    def comes_and_goes(self, case: Case | None = None) -> bool:
+        """The case (default: as it was given) has passed once, though it failed before: how often does it fail? False: in every run."""
+        outcomes = self._runs_of(case or self.case, FLAKY_RUNS, 1)
         failing = [outcome for outcome in outcomes if self.signature and self.signature.judge(outcome) is Verdict.SAME]
         if not failing or len(failing) == len(outcomes):
             return False

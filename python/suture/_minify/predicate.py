@@ -192,7 +192,7 @@ class TestOracle:
             raise refused(self._test)
         return self.signature
 
-    def comes_and_goes(self) -> bool:
+    def comes_and_goes(self, case: Case | None = None) -> bool:
         """The test decides, and its answers are taken as they are."""
         return False
 
