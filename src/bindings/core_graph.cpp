@@ -135,6 +135,20 @@ nb::object output_object(const TensorType& type, const InterpretedOutput& output
   return nb::steal<nb::object>(array.release());
 }
 
+nb::object array_over(const BufferView& view) {
+  std::vector<int64_t> strides;
+  for (int64_t stride : view.strides) strides.push_back(stride / itemsize(view.dtype));
+  PyRef array = new_view(Py_None, view.data, view.dtype, view.shape, strides, true);
+  if (!array) throw nb::python_error();
+  return nb::steal<nb::object>(array.release());
+}
+
+Status numpy_product(const BufferView& a, const BufferView& b, const BufferView& out) {
+  const nb::object product = nb::module_::import_("numpy").attr("matmul");
+  product(array_over(a), array_over(b), nb::arg("out") = array_over(out));
+  return ok_status();
+}
+
 struct Interpreter {
   Graph graph;  // lowered
   InputBindings bindings;
@@ -161,7 +175,7 @@ struct Interpreter {
       if (binding == bindings.end()) throw nb::type_error("a symbol of the graph has no input");
       symbols[static_cast<size_t>(symbol)] = symbol_value(*binding, inputs);
     }
-    std::vector<InterpretedOutput> outputs = value_or_raise(interpret(graph, views, symbols));
+    std::vector<InterpretedOutput> outputs = value_or_raise(interpret(graph, views, symbols, numpy_product));
     nb::list result;
     for (size_t i = 0; i < outputs.size(); ++i)
       result.append(output_object(graph.node(graph.outputs[i]).type, outputs[i], inputs));

@@ -35,8 +35,9 @@ struct Value {
 
 class Run {
  public:
-  Run(const Graph& graph, std::span<const BufferView> inputs, std::span<const int64_t> symbols)
-      : graph_(graph), inputs_(inputs), symbols_(symbols) {}
+  Run(const Graph& graph, std::span<const BufferView> inputs, std::span<const int64_t> symbols,
+      const MatrixProduct& product)
+      : graph_(graph), inputs_(inputs), symbols_(symbols), product_(product) {}
 
   Result<std::vector<InterpretedOutput>> run() {
     for (const Node& node : graph_.nodes) {
@@ -266,12 +267,15 @@ class Run {
     return result;
   }
 
-  // Row times column, in order. BLAS rounds differently: matmul is compared within a bound, not bit for bit.
   Result<Value> contract(const Node& node) {
     const BufferView &a = operand(node, 0).view, &b = operand(node, 1).view;
     if (a.shape.size() > 2 || b.shape.size() > 2 || a.shape.empty() || b.shape.empty())
       return Error::internal("interpret", "stacked matrix products are not interpreted");
     Value result = allocate(node);
+    if (product_) {
+      SUTURE_TRY_VOID(product_(a, b, result.view));
+      return result;
+    }
     const int64_t depth = a.shape.back();
     for_each_index(result.view.shape, [&](const auto& index) {
       std::vector<int64_t> left =
@@ -322,17 +326,19 @@ class Run {
   std::span<const BufferView> inputs_;
   std::span<const int64_t> symbols_;
   std::vector<Value> values_;
+  const MatrixProduct& product_;
   int next_input_ = 0;
 };
 
 }  // namespace
 
 Result<std::vector<InterpretedOutput>> interpret(const Graph& lowered, std::span<const BufferView> inputs,
-                                                 std::span<const int64_t> symbol_values) {
+                                                 std::span<const int64_t> symbol_values,
+                                                 const MatrixProduct& product) {
   if (inputs.size() != lowered.placeholders.size())
     return Error::internal("interpret", fmt::format("{} inputs for {} placeholders", inputs.size(),
                                                     lowered.placeholders.size()));
-  return Run(lowered, inputs, symbol_values).run();
+  return Run(lowered, inputs, symbol_values, product).run();
 }
 
 }  // namespace suture

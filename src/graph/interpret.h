@@ -2,6 +2,7 @@
 // by element, with NumPy's summation order. Backend `lowered_eager`, and the oracle for passes and kernels.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -24,8 +25,14 @@ struct InterpretedOutput {
   int aliases_placeholder = -1;    // index into Graph::placeholders when the output is (a view of) an input
 };
 
-// Inputs in placeholder order; scalars are rank-0 views of their dtype. symbol_values indexed by SymbolId.
+// Computes the matrix product of the first two into the third. BLAS rounds differently from row times column in order, so whoever
+// has NumPy at hand passes its product.
+using MatrixProduct = std::function<Status(const BufferView&, const BufferView&, const BufferView&)>;
+
+// Inputs in placeholder order; scalars are rank-0 views of their dtype. symbol_values indexed by SymbolId. product: none = row times
+// column, in order.
 Result<std::vector<InterpretedOutput>> interpret(const Graph& lowered, std::span<const BufferView> inputs,
-                                                 std::span<const int64_t> symbol_values);
+                                                 std::span<const int64_t> symbol_values,
+                                                 const MatrixProduct& product = {});
 
 }  // namespace suture

@@ -397,7 +397,7 @@ def test_candidates_share_a_child_until_one_does_not_end_in_order(servers):
     assert raising.children == 2  # one of the last check alone
     dying = minimise(chain(60, marked, fault="op=maximum,kind=abort,when=nth==3"), servers=servers)
     accepted = sum(step.accepted for step in dying.steps)
-    assert dying.children <= accepted + 8 < dying.runs  # candidates that pass share one
+    assert dying.children <= accepted + 8 < dying.runs  # candidates that pass share one; the result has three runs
 
 
 def test_a_failure_that_stays_in_its_process_is_found_with_a_process_per_candidate():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from suture import register_backend
-from suture._minify import api, certify, child, goals, program_file
+from suture._minify import api, certify, child, goals, modes, program, program_file, repro_file
 from suture._minify.bisect import FULL
 from suture._minify.case import Case, inputs_of
 from suture._minify.minimise import minimise
@@ -172,3 +172,17 @@ def test_what_a_program_leaves_behind_is_no_hang_for_the_bisector(tmp_path: Path
     ended = ProgramSubject([str(path), "word"], 30).run(FULL)
     assert (ended.kind, ended.exception, ended.message) == ("run_error", "RuntimeError", "word")
     assert time.monotonic() - began < 20
+
+
+def test_the_file_of_a_program_that_hangs_waits_as_long_as_the_search_did(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text("while True: pass\n")
+    settings = modes.Settings(run_limit=1.0, out=tmp_path)
+    began = time.monotonic()
+    done = program.minify(path, settings, lambda text: None, program.Kept(goal="error"))
+    assert done.certified and program_file.load(done.path).run_limit == 1
+    assert time.monotonic() - began < 25  # without that, certifying alone takes 30 s
+    damaged = tmp_path / "damaged.py"
+    damaged.write_text(done.path.read_text().replace("run_limit=1.0", "run_limit=-1.0"))
+    with pytest.raises(repro_file.NotARepro, match="run_limit is no number of seconds"):
+        program_file.load(damaged)

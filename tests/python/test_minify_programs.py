@@ -64,6 +64,30 @@ def test_a_guard_of_a_resume_function_is_named(tmp_path: Path) -> None:
     assert "it was compiled in call 1 and served call 2" in text
 
 
+@pytest.mark.parametrize(
+    ("fault", "analyzed", "bisected"),
+    [
+        ("kind=wrong_value,op=add,error=0.5", "at fault: a graph of f is compiled wrongly", "CULPRIT    kernels"),
+        (
+            "kind=drop_guard",
+            "at fault: the guards of entry 0 of __resume_at",
+            "at fault: the guards of entry 0 of __resume",
+        ),
+    ],
+)
+def test_the_modes_of_a_file_agree(fault: str, analyzed: str, bisected: str, tmp_path: Path) -> None:
+    """Two frames compile in each run of the program, but where graphs run under NumPy."""
+    held = ProgramFile(PROGRAM.replace("FAULT", fault), "other_result", "f")
+    path = program_file.write(held, tmp_path, repro_file.REPRO)
+    said: list[str] = []
+    settings = modes.Settings(run_limit=60.0)
+    for mode, code, words in (("query", 1, "REPRODUCED"), ("analyze", 0, analyzed), ("bisect", 1, bisected)):
+        said.clear()
+        assert program_modes.run_mode(mode, path, settings, said.append) == code
+        assert words in "\n".join(said), said
+    assert "other_result of f" in "\n".join(said)
+
+
 def test_a_wrong_graph_is_no_fault_of_frames(tmp_path: Path) -> None:
     """Two frames compile; the kernel of the second is wrong."""
     text = PROGRAM.replace("FAULT", "kind=wrong_value,op=add,error=0.5").replace('("one", "two")', '("one",)')

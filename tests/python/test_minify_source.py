@@ -264,6 +264,17 @@ def test_a_script_beside_the_user_is_found_from_every_directory(
     assert not predicate.Command("./no_such.sh {}", 20).accepts(candidate)
 
 
+def test_modules_beside_the_program_are_found_by_a_command(
+    run_python: Run, write_program: Callable[[str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "beside.py").write_text("def divide(x):\n    return 1 / x\n")
+    program = write_program("import beside\nx = 3\nprint(x)\nbeside.divide(0)\n")
+    command = f"{sys.executable} {{}} 2>&1 | grep -q ZeroDivisionError"
+    done = run_python("-m", "suture", "minify", str(program), "--predicate", command)
+    assert done.returncode == 0, done
+    assert (tmp_path / "repro.py").read_text() == "import beside\nbeside.divide(0)\n"
+
+
 def test_a_command_that_refuses_everything_reduces_nothing(
     run_python: Run, write_program: Callable[[str], Path]
 ) -> None:
@@ -373,7 +384,7 @@ def test_words_that_are_no_goal_are_a_usage_error(
 
 
 def test_goals_look_at_the_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"function": "f", "breaks": 2, "recompiles": 1, "speedup": 0.4}
+    row = {"function": "f", "breaks": 2, "recompiles": 1, "speedup": 0.4, "call_ms": 1.0, "numpy_call_ms": 0.4}
     finding = {"id": "recompile", "function": "f", "line": 3, "what": "again"}
     report = {"verdict": "findings", "findings": [finding], "functions": [row]}
     monkeypatch.setattr(goals.Goal, "_end_of", lambda self, text: goals.Ending(1, json.dumps(report), ""))

@@ -22,15 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suture._minify.program_runs import Ran, Request, Runs
+from suture._minify.program_runs import HANG, Ran, Request, Runs
 from suture._minify.signature import normalise
 
 if TYPE_CHECKING:
     from suture._minify.frame_fault import FrameFault
 
+OTHER_RESULT = "other_result"
 _NUMBERS = {"breaks": 1.0, "recompiles": 1.0, "slow": 2.0}  # goals with a number, and which one when it is left out
 _COUNTS = ("breaks", "recompiles")  # also keys of a function in the report of `suture check`
 _LAST_LINE = re.compile(r"[\w.]+(Error|Exception|Warning|Interrupt|Exit|Failed)\b")
+_NOISE_MS = 0.02  # of one call: a smaller difference is none
 _TRACEBACK = re.compile(r"(  \+ Exception Group )?Traceback \(most recent call last\):$")
 _TIMED_RUNS = 3  # of a candidate whose time is measured: most of them decide
 
@@ -132,7 +134,12 @@ class Goal:
     @property
     def is_of_results(self) -> bool:
         """The program itself does not show it: what it gives has to be compared."""
-        return self._name == "other_result"
+        return self._name == OTHER_RESULT
+
+    @property
+    def hangs(self) -> bool:
+        """What is kept is that it does not end."""
+        return self.expected.get("code") == HANG
 
     def finding(self, report: dict[str, Any]) -> dict[str, Any]:
         """Of the goal's id and function; {} when there is none."""
@@ -166,6 +173,10 @@ class Goal:
                 return
         if self._name == "error":
             raise GoalError(f"{self._path} does not fail: there is no error to keep")
+        if self._name == "slow":
+            speedups = [row["speedup"] for row in _report(endings[-1]).get("functions", []) if row["speedup"]]
+            slowest = f"{1 / min(speedups):.3g} times NumPy's time at most" if speedups else "no time was measured"
+            raise GoalError(f"{self._path} does not reach the goal 'slow={self._least:g}': {slowest}")
         ids = sorted({finding["id"] for ending in endings for finding in _report(ending).get("findings", [])})
         raise GoalError(
             f"{self._path} does not reach the goal '{self._name}'; it has the findings: {', '.join(ids) or 'none'}"
@@ -201,6 +212,10 @@ class Goal:
             ran = runs.run(text, self._path.name, request)
         return _ending_of(ran)
 
+    def run_as_it_is(self) -> None:
+        """From now on with the backend that the program names, beside NumPy."""
+        self._way = self._ways[-1]
+
     def with_the_compiler(self) -> bool:
         """From now on candidates are run as the program will be; False: they were already."""
         at = self._ways.index(self._way)
@@ -234,7 +249,7 @@ class Goal:
             found = [row for row in functions if row[self._name] >= self._least]
             return f"{self._name} of {found[0]['function']}: {found[0][self._name]}" if found else ""
         if self._name == "slow":
-            found = [row for row in functions if row["speedup"] is not None and row["speedup"] * self._least < 1]
+            found = [row for row in functions if _is_slower(row, self._least)]
             return f"{found[0]['function']} takes {1 / found[0]['speedup']:.3g} times NumPy's time" if found else ""
         finding = self.finding(report)
         if not finding or self.is_of_results:
@@ -271,6 +286,13 @@ class Goal:
     def close(self) -> None:
         """Ends what is running; from any thread."""
         self._runs.close()
+
+
+def _is_slower(row: Mapping[str, Any], ratio: float) -> bool:
+    """By more than calls of nothing differ from each other."""
+    if row["speedup"] is None or row["speedup"] * ratio >= 1:
+        return False
+    return bool(row["call_ms"] - row["numpy_call_ms"] > _NOISE_MS)
 
 
 def parse(words: str) -> tuple[str, float]:

@@ -282,7 +282,7 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
         certificate, path = _certified(smallest(repro, result), path, settings)
         fails = certificate.reproduced
         say(in_words(certificate))
-    say(f"Wrote minimal repro out to {shown(path)}")
+    say(wrote(path, fails))
     ended = INTERRUPTED if result.stopped == "interrupted" else DONE if fails else NOTHING
     return Minified(ended, "minimised" if fails else "not certified", result, path, passing)
 
@@ -367,6 +367,10 @@ def difference(failing: Case, passing: Case) -> str:
     more = len(found) - _SHOWN
     found[_SHOWN:] = [f"  ... {more} more lines"] if more > 0 else []
     return "\n".join(f"  {line}" for line in found) or "  nothing that is shown here"
+
+
+def wrote(path: Path, is_repro: bool) -> str:
+    return f"Wrote {'minimal repro' if is_repro else 'what is no repro'} out to {shown(path)}"
 
 
 def shown(path: Path) -> str:

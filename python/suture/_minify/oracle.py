@@ -3,10 +3,10 @@
 Cases run in forked children of server processes (server.py), one server per worker, so that a crash, a hang or a case that eats
 all memory costs an outcome and nothing else. The verdict compares the outcome with the signature of the first failure.
 
-Children are shared (`reuses`) when the case fails the same way each time, also twice in one process: then candidates are judged by
-one child until one of them dies, hangs or gives wrong results. One that fails in another way in a child that has run others is judged
-again in its own: what it needed may have been used up. What such a search ends with is judged once more in a child of its
-own; should it not fail there, the search begins again without sharing (minimise.py).
+Children are shared (`reuses`) when the first run of the case fails as it should: then candidates are judged by one child until one
+of them dies, hangs or gives wrong results. One that fails in another way in a child that has run others is judged again in its own:
+what it needed may have been used up. The case is run again when a candidate does not fail, and what such a search ends with is run
+three times in a child of its own; should one of these runs not fail, the search begins again without sharing (minimise.py).
 
 Failures that come and go: when the case failed in k of n runs only, a candidate is run until it fails, at most so often that a
 failure of that rate would be missed in one case out of ten thousand.
@@ -531,7 +531,8 @@ def _why_not(wanted: Signature | None, outcomes: Sequence[Outcome]) -> str:
         )
     if all(outcome.kind == PASSED for outcome in outcomes):
         return (
-            f"the case does not fail: in {runs} the compiled graph gave NumPy's results. If the failure needs several calls, "
-            "pass calls=2 or more; if values are slightly off, check='accuracy'"
+            f"the case does not fail: in {runs} the compiled graph gave NumPy's results. If the failure needs several calls or "
+            "certain values: suture minify PROGRAM.py --goal error, or run the program with SUTURE_RECORD=always; from Python, "
+            "calls=2 or more, and check='accuracy' for values that are slightly off"
         )
     return f"the case cannot be judged; {runs} ended so: {endings}"

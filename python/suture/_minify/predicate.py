@@ -42,8 +42,12 @@ def refused(test: Any) -> NotReproduced:
 class Command:
     """A shell command as a test of a file."""
 
-    def __init__(self, command: str, seconds: float) -> None:
+    def __init__(self, command: str, seconds: float, modules: Path | None = None) -> None:
+        """modules: a directory in which Python finds what the file imports."""
         self._command, self._seconds = _with_its_place(command), seconds
+        known = os.environ.get("PYTHONPATH", "")
+        found = os.pathsep.join(part for part in (str(modules or ""), known) if part)
+        self._environment = os.environ | ({"PYTHONPATH": found} if found else {})
         self._running: set[int] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -70,6 +74,7 @@ class Command:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
+            env=self._environment,
             start_new_session=True,
         )
         with self._lock:

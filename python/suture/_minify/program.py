@@ -71,7 +71,7 @@ def place_of(held: ProgramFile, path: Path) -> Path:
 def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
     """As `minify`, of a text that stands for the file."""
     if kept.command is not None:
-        judge = predicate.Command(kept.command, settings.run_limit)
+        judge = predicate.Command(kept.command, settings.run_limit, file.absolute().parent)
         checkpoint = _checkpoint(settings, text, ["predicate", kept.command])
         test = predicate.TextTest(judge, file.name)
         result = _reduced(text, test, judge.stop, settings, settings.workers, say, checkpoint)
@@ -92,6 +92,7 @@ def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> D
         "" if fault is None else str(fault),
         str(file.absolute().parent),
         expected=goal.expected,
+        run_limit=settings.run_limit if goal.hangs else 0.0,
     )
     path = program_file.write(found, settings.directory, repro_file.REPRO)
     say(f"\n{title}" if fault is None else f"\n{title}\n{fault}")
@@ -104,7 +105,7 @@ def _told(done: Done, settings: Settings, say: Say) -> Done:
     say(f"\n{done.result.text}\n{done.result}")
     if done.certified is not None:
         say(f"It does {'the same' if done.certified else 'NOT do the same'} in a new process.")
-    say(f"Wrote minimal repro out to {modes.shown(done.path)}")
+    say(modes.wrote(done.path, done.certified is not False))
     return done
 
 

@@ -39,6 +39,7 @@ class ProgramFile:
     fault      what is at fault, in lines; "" before it is known. Behind the title
     directory  of the program that this was made from: its modules are found there
     expected   how it ends, with the goal `error` (goals.Ending.expected); empty: any failure
+    run_limit  of one that hangs: seconds after which it does, when the user does not say; 0: as always
     """
 
     text: str
@@ -50,9 +51,18 @@ class ProgramFile:
     directory: str = ""
     format: int = FORMAT
     expected: dict[str, Any] = field(default_factory=dict)
+    run_limit: float = 0.0
 
 
-_TYPES = {"goal": str, "function": str, "arguments": list, "directory": str, "expected": dict, "format": int}
+_TYPES = {
+    "goal": str,
+    "function": str,
+    "arguments": list,
+    "directory": str,
+    "expected": dict,
+    "run_limit": float,
+    "format": int,
+}
 LAUNCHER = repro_file.LAUNCHER
 
 
@@ -98,6 +108,8 @@ def _settings(path: Path, call: ast.Call) -> dict[str, Any]:
             raise NotARepro(f"{path}: {name} is {type(value).__name__}, not {_TYPES[name].__name__}")
     if "goal" not in found or not all(isinstance(each, str) for each in found.get("arguments", [])):
         raise NotARepro(f"{path}: `program` is called without a goal, or with arguments that are no text")
+    if not 0 <= found.get("run_limit", 0.0) < 1e6:
+        raise NotARepro(f"{path}: run_limit is no number of seconds")
     if found.get("format", FORMAT) > FORMAT:
         raise NotARepro(f"{path} was written by a newer Suture; this one reads format {FORMAT}")
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from suture._minify import goals, modes, plain_text, program, program_file
+from suture._minify.defaults import RUN_SECONDS
+from suture._minify.frame_fault import GRAPH, UNKNOWN
 from suture._minify.modes import Say, Settings
 from suture._minify.oracle import NotReproduced
 from suture._minify.program_file import ProgramFile
@@ -20,8 +22,7 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
         return _bisect(path, settings, say)
     if mode == "minify":
         return minify(path, settings, say)
-    with goals.Goal(found.goal, program.place_of(found, path), found.arguments, settings.run_limit) as goal:
-        goal.function, goal.expected = found.function, found.expected
+    with _goal_of(found, path, settings) as goal:
         if mode == "analyze":
             return _analyze(goal, found.text, say)
         if mode == "run":
@@ -35,6 +36,15 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
     what = f"{found.goal} of {goal.function}" if goal.function else found.goal
     say(f"REPRODUCED: {what}: {answer.why}" if answer.why else f"REPRODUCED: {what}")
     return modes.REPRODUCED
+
+
+def _goal_of(found: ProgramFile, path: Path, settings: Settings) -> goals.Goal:
+    """As the file says, run with the backend that the program names."""
+    wait = (found.run_limit if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
+    goal = goals.Goal(found.goal, program.place_of(found, path), found.arguments, wait)
+    goal.function, goal.expected = found.function, found.expected
+    goal.run_as_it_is()
+    return goal
 
 
 def _analyze(goal: goals.Goal, text: str, say: Say) -> int:
@@ -69,15 +79,26 @@ def minify(path: Path, settings: Settings, say: Say) -> int:
 
 
 def _bisect(path: Path, settings: Settings, say: Say) -> int:
-    """The program fails when `query` says so: settings of the compiler reach it through the environment."""
+    """The program fails when `query` says so: settings of the compiler reach it through the environment. A result that is wrong with
+    right graphs is no matter of passes and kernels: what is at fault is said instead."""
     from suture._minify import bisect
     from suture._minify.bisect_text import text_of
 
-    found = bisect.bisect_program(
+    found = program_file.load(path)
+    what = f"{found.goal} of {found.function}" if found.function else found.goal
+    if found.goal == goals.OTHER_RESULT:
+        with _goal_of(found, path, settings) as goal:
+            fault = goal.locate(found.text)
+        if fault.part not in (GRAPH, UNKNOWN):
+            say(f"REPRODUCED {what}\n{fault}")
+            return modes.REPRODUCED
+    answer = bisect.bisect_program(
         [str(path), "query"],
         progress=lambda label: say(f"running: {label}"),
         seconds=4 * settings.run_limit,
         untold=modes.CANNOT_RUN,
     )
-    say(text_of(found).rstrip("\n"))
-    return found.exit_code
+    if answer.reproduced:
+        answer.signature = what  # not how `query` ends
+    say(text_of(answer).rstrip("\n"))
+    return answer.exit_code

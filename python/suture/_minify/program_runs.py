@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 from suture._minify import wire
 
 _MOST_OUTPUT = 8 << 20  # bytes of one stream that are read
-_HANG = -signal.SIGALRM
+HANG = -signal.SIGALRM
 _CLOSED = -signal.SIGKILL
 
 
@@ -49,7 +49,7 @@ class Ran:
 
     @property
     def timed_out(self) -> bool:
-        return self.code == _HANG
+        return self.code == HANG
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,8 @@ class _Server:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
-                env=os.environ | environment,
+                # What candidates do is no failure of the user's.
+                env={**os.environ, "SUTURE_RECORD": "off", **environment},
             )
 
     def ask(self, header: dict[str, Any]) -> Ran:
@@ -239,7 +240,7 @@ def _run_in_child(request: dict[str, Any], connection: socket.socket) -> tuple[d
     size = os.lseek(facts, 0, os.SEEK_END)
     noted = os.pread(facts, _MOST_OUTPUT, max(size - _MOST_OUTPUT, 0))
     os.close(facts)
-    code = os.waitstatus_to_exitcode(status) if ended else _HANG
+    code = os.waitstatus_to_exitcode(status) if ended else HANG
     return {"code": code}, [*map(bytes, tails.values()), noted]
 
 

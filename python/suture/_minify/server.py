@@ -1,14 +1,17 @@
 """The fork server of the oracle: a process that has everything loaded and one thread, and forks children that run cases.
 
-    oracle  --cases, limits-->  server  --fork-->  child: run_case.run, one line of JSON per stage and per outcome
+    oracle  --cases, limits-->  server  --fork-->  child: run_case.run, one line of JSON per outcome
     oracle  <--outcomes-------  server  <--pipe--  child
+                                        <--memory  what the child is doing and since when
+
+Children are forked ahead of time, while the server has nothing else to do.
 
 A request that is `alone` gets a child that has run nothing, and that runs nothing afterwards. Other requests share a child as long
 as cases end in order (_GOES_ON): a fork costs more than a short run.
 
 The child is the leader of a process group, may use so much memory and processor time, writes no core file, has a directory of
-its own for temporary files, and dies with the server. The server watches the pipe: a stage that takes longer than its limit is
-a hang. Whatever ends the child, its group and everything it started are killed and its directory is removed, so that the
+its own for temporary files, and dies with the server. The server watches the pipe and the memory: a stage that takes longer than
+its limit is a hang. Whatever ends the child, its group and everything it started are killed and its directory is removed, so that the
 outcome is all that is left of it. Where its Python code was when it died (faulthandler) is in memory that the server reads. The
 server ends when the oracle does.
 """

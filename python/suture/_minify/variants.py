@@ -217,7 +217,7 @@ class ProgramSubject:
         given = filter(
             None, [os.environ.get(names["overrides"], ""), *(f"{name}={value}" for name, value in own.items())]
         )
-        return {**os.environ, **process, names["overrides"]: ";".join(given)}
+        return {**os.environ, **process, names["overrides"]: ";".join(given), names["record"]: "off"}
 
     def run(self, variant: Variant) -> Outcome:
         return self._ending(self._environment(variant))
@@ -251,7 +251,7 @@ class ProgramSubject:
     def _records(self, environment: Mapping[str, str]) -> list[dict[str, Any]]:
         """The events of a run."""
         with tempfile.TemporaryDirectory() as directory:
-            self._ending({**os.environ, **environment, "SUTURE_TRACE": directory})
+            self._ending({**os.environ, **environment, "SUTURE_RECORD": "off", "SUTURE_TRACE": directory})
             return [
                 record
                 for path in sorted(Path(directory).glob("**/*.jsonl"))

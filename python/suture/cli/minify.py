@@ -184,7 +184,10 @@ def _minify_program(arguments: argparse.Namespace) -> int:
             kept = program.Kept(arguments.predicate, arguments.goal or "", arguments.arguments)
             done = program.minify(arguments.file, settings, say, kept)
         else:
-            return _minify(arguments)  # says what it is not
+            code = _minify(arguments)  # says what is wrong with it
+            if code == USAGE and arguments.file.is_file():
+                say("suture minify: of a program, --goal GOAL or --predicate COMMAND says what to keep")
+            return code
     except (NotReproduced, GoalError) as error:
         say(f"NOT REPRODUCED: {error}")
         return FINDING
