@@ -123,6 +123,25 @@ def run(pairs, swallows):
     return key, value
 CALLS = [([(1, 0), (2, 0)], False), ([(1, 1), (2, 0)], True), ([(1, 1)], False)]
 """,
+    "an exit that raises inside another with": """
+class Raises(Manager):
+    def __exit__(self, *exception):
+        raise ValueError(self.swallows)
+def run(choice, swallows):
+    with Manager(swallows):
+        with (Raises if choice > 1 else Manager)(swallows):
+            seen.append(choice)
+            if choice & 1:
+                return 'odd'
+            try:
+                seen[choice] = 1
+            except IndexError:
+                return 'index'
+            else:
+                return 'stored'
+    return 'behind'
+CALLS = [(choice, swallows) for choice in range(4) for swallows in (False, True)]
+""",
     "generator": """
 def numbers(stop):
     try:

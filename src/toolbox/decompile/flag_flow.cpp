@@ -61,7 +61,7 @@ Statements FlagFlow::attempt(Context* root, int entry) {
   graphs_.clear();
   placed_.clear();
   find_ways();
-  const int first = threads_ ? threaded(entry) : entry;
+  const int first = threads_ ? threaded(entry, root) : entry;
   if (first == m_.end_) return {m_.make<Pass>()};
   for (const Context* at = node(first).context; at->kind == Context::Kind::kTry; at = at->parent)
     entries_[at].insert(first);
@@ -80,16 +80,41 @@ Statements FlagFlow::attempt(Context* root, int entry) {
 
 // ---- the graph
 
-// Past nodes that do nothing but go on.
-int FlagFlow::threaded(int index) const {
+// How many with statements a way leaves.
+int FlagFlow::withs_left(const Context* from, int target) const {
+  int count = 0;
+  for (const Context* at = from; at && !encloses(at, node(target).context); at = at->parent)
+    count += at->kind == Context::Kind::kWith ? 1 : 0;
+  return count;
+}
+
+// Past nodes that do nothing but go on. Between two with statements that are left, the flag has to say so: what the exit of the
+// inner one raises, the outer one may swallow.
+int FlagFlow::threaded(int index, const Context* from) const {
   for (size_t steps = 0; steps < m_.nodes_.size(); ++steps) {
     const DispatchNode& it = node(index);
     const auto* assign = it.body.empty() || it.inside ? nullptr : as<Assign>(it.body.front());
     const auto next = assign ? jumps_.find(as<syntax::Constant>(assign->value)) : jumps_.end();
     if (next == jumps_.end()) return index;
+    const int left = withs_left(from, next->second);
+    if (left > 1 && left != withs_left(from, index)) return index;
     index = next->second;
   }
   return index;
+}
+
+void FlagFlow::thread(const Statements& body, const Context* from) {
+  for (const Statement* statement : body) {
+    if (const auto* assign = as<Assign>(statement)) {
+      const auto jump = jumps_.find(as<syntax::Constant>(assign->value));
+      if (jump != jumps_.end()) targets_[jump->first] = threaded(jump->second, from);
+    } else if (const auto* branch = as<If>(statement)) {
+      thread(branch->body, from);
+      thread(branch->orelse, from);
+    } else if (const auto* match = as<Match>(statement)) {
+      for (const MatchCase& each : match->cases) thread(each.body, from);
+    }
+  }
 }
 
 void FlagFlow::add_ways(const Statements& body, const Context* from) {
@@ -109,8 +134,11 @@ void FlagFlow::add_way(int target, const Context* from) {
 void FlagFlow::find_ways() {
   jumps_.clear();
   for (const auto& [constant, target] : m_.pc_values_) jumps_[constant] = target;
-  for (const auto& [constant, target] : jumps_) targets_[constant] = threads_ ? threaded(target) : target;
+  targets_ = jumps_;
   for (const DispatchNode& each : m_.nodes_) {
+    if (threads_) thread(each.body, each.context);
+    // What was swallowed comes where the body comes.
+    if (threads_) thread(each.otherwise, each.tail == Tail::kWith ? each.inside : each.context);
     add_ways(each.body, each.context);
     add_ways(each.otherwise, each.context);
     if (each.inside) add_way(each.inside_node, each.context);
@@ -118,7 +146,10 @@ void FlagFlow::find_ways() {
   for (const auto& [context, clauses] : m_.clauses_) {
     for (const Clause& clause : clauses) add_way(clause.node, context->parent);
   }
-  for (const auto& [context, body] : m_.behind_star_) add_ways(body, context->parent);
+  for (const auto& [context, body] : m_.behind_star_) {
+    if (threads_) thread(body, context->parent);
+    add_ways(body, context->parent);
+  }
 }
 
 int FlagFlow::target_of(const Statement* statement) const {
@@ -437,7 +468,7 @@ void FlagFlow::emit_with(const DispatchNode& head, const Frame& frame, Statement
   inside(head.inside, head.inside_node, in, body);
   copy(head.otherwise, behind, otherwise);
   const bool asks = head.can_swallow && !arrived.empty() && (arrived != swallowed || otherwise.size() != 1);
-  if (asks) body.insert(body.begin(), set_flag(head.inside_node));
+  if (asks) out.push_back(set_flag(head.inside_node));  // an assignment to the target may raise, too
   std::vector<WithItem> items = {{head.subject, head.target}};
   out.push_back(head.is_async ? static_cast<Statement*>(m_.make<AsyncWith>(items, body))
                               : m_.make<With>(items, body));

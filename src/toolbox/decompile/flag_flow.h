@@ -51,7 +51,9 @@ class FlagFlow {
   int vertex_of(int node, const Context* context) const;  // -1: outside
   int vertex_of_try(const Context* context) const;
   Context* try_of(int vertex) const;
-  int threaded(int node) const;
+  int withs_left(const Context* from, int target) const;
+  int threaded(int node, const Context* from) const;
+  void thread(const Statements& body, const Context* from);
   void find_ways();
   void add_way(int target, const Context* from);
   void add_ways(const Statements& body, const Context* from);
