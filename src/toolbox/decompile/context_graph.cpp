@@ -2,6 +2,7 @@
 #include "toolbox/decompile/context_graph.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace suture::toolbox::dispatch {
 
