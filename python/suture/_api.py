@@ -116,7 +116,7 @@ def _compile(fn: Any, settings: dict[str, Any], depth: int) -> Any:
 def _overridden(settings: dict[str, Any], options: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """With what the option `overrides` says. A mistake in the environment must not stop the program."""
     try:
-        texts = dict(config.overriding(config.overrides))
+        texts = config.overriding(config.overrides)
         name = texts.pop("backend", None)
         if name is not None and name != "native":
             from suture import _backends

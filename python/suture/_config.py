@@ -10,7 +10,6 @@ The table lives in the compiler (options.def); types, defaults, environment vari
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator
 from typing import Any, NamedTuple
@@ -167,7 +166,6 @@ class Config:
                 raise ValueError(self._unknown(str(name)))
         return {name: _to_text(self._table()[name], value) for name, value in values.items()}
 
-    @functools.cache  # noqa: B019 - there is one
     def overriding(self, text: str) -> dict[str, str]:
         """What the option `overrides` says, as texts by name. ValueError."""
         found = {}
@@ -182,12 +180,7 @@ class Config:
                 raise ValueError(
                     f"overrides: '{name}' is an option of the process, and functions have none of their own"
                 )
-            before = _core.get_option(name)
-            try:
-                _core.set_option(name, value)  # checks it
-                found[name] = _core.get_option(name)
-            finally:
-                _core.set_option(name, before)
+            found[name] = _core.check_option(name, value)
         return found
 
     def values(self, texts: dict[str, str] | None) -> dict[str, Any] | None:

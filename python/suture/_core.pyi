@@ -201,6 +201,9 @@ def get_option(name: str) -> str: ...
 def set_option(name: str, text: str) -> None:
     """ValueError: unknown name or a value that is not allowed, with what is allowed and the nearest name."""
 
+def check_option(name: str, text: str) -> str:
+    """The text that set_option would keep, with its errors; nothing is set."""
+
 def option_problems() -> list[str]:
     """Sentences about environment variables that could not be used."""
 

@@ -205,6 +205,11 @@ void bind_tables(nb::module_& module) {
   module.def("set_option", [](const std::string& name, std::string value) {
     value_or_raise(compiler().set_option(name, std::move(value)));
   });
+  module.def("check_option", [](const std::string& name, std::string value) {
+    Options checked = compiler().options;
+    value_or_raise(checked.set(name, std::move(value)));
+    return checked.text(name);
+  });
   module.def("option_problems", [] { return compiler().options.problems(); });
 }
 

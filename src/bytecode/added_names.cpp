@@ -20,10 +20,11 @@ int AddedNames::new_local(const std::string& name) {
   return static_cast<int>(view_.local_names.size()) - 1;
 }
 
-void AddedNames::put_into(Function& function) {
+Function AddedNames::put_into(Function function) {
   function.code.names = std::move(view_.names);
   function.code.local_names = std::move(view_.local_names);
   function.code.local_kinds = std::move(view_.local_kinds);
+  return function;
 }
 
 }  // namespace suture

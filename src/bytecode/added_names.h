@@ -18,7 +18,8 @@ class AddedNames {
   // A variable of this name or one like it.
   int new_local(const std::string& name);
 
-  void put_into(Function& function);
+  // The rewritten function with these names; once.
+  Function put_into(Function function);
 
  private:
   CodeView view_;

@@ -35,9 +35,7 @@ class Leaver {
       if (edit_.is(region.target, Opcode::STORE_FAST) &&
           std::ranges::find(seen_, region.target) == seen_.end())
         hand_on(region);
-    Function out = edit_.result(origin);
-    names_.put_into(out);
-    return out;
+    return names_.put_into(edit_.result(origin));
   }
 
  private:

@@ -46,8 +46,7 @@ class CellNamer {
         instructions.insert(instructions.begin(), before->second.begin(), before->second.end());
       edit_.replace(place, std::move(instructions));
     }
-    Function out = edit_.result(origin);
-    names_.put_into(out);
+    Function out = names_.put_into(edit_.result(origin));
     for (size_t slot = 0; slot < kinds_.size(); ++slot) out.code.local_kinds[slot] = kinds_[slot];
     return out;
   }

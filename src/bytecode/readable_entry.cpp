@@ -26,9 +26,7 @@ class Enterer {
   Function run(std::vector<int>& origin) {
     find_stack_values();
     if (!pushes_.empty()) begin();
-    Function out = edit_.result(origin);
-    names_.put_into(out);
-    return out;
+    return names_.put_into(edit_.result(origin));
   }
 
  private:

@@ -34,9 +34,7 @@ class ExceptionEnds {
         if (std::ranges::find(seen_, region.target) == seen_.end()) store(region.target);
         cover_ends(region);
       }
-    Function out = edit_.result(origin);
-    names_.put_into(out);
-    return out;
+    return names_.put_into(edit_.result(origin));
   }
 
  private:
@@ -96,9 +94,7 @@ Function variables_for_markers(const Function& continuation, std::vector<int>& o
     if (edit.is(i, Opcode::LOAD_CONST) && is_marker_constant(continuation.code, edit.arg(i)) &&
         !removed.contains(i))
       edit.replace(i, {edit.like(i, Opcode::LOAD_GLOBAL, names.global(kUnboundName))});
-  Function out = edit.result(origin);
-  names.put_into(out);
-  return out;
+  return names.put_into(edit.result(origin));
 }
 
 Function ends_with_exceptions(const Function& continuation, std::vector<int>& origin) {

@@ -25,9 +25,7 @@ class LoopRewriter {
           !edit_.is_target(i + 1))
         break_on_true(i);
     }
-    Function out = edit_.result(origin);
-    names_.put_into(out);
-    return out;
+    return names_.put_into(edit_.result(origin));
   }
 
  private:
@@ -88,9 +86,7 @@ class SingleSteps {
   Function run(std::vector<int>& origin) {
     for (int i = 0; i + 2 < edit_.count(); ++i)
       if (edit_.is(i, Opcode::FOR_ITER) && !edit_.is_target(i)) step(i);
-    Function out = edit_.result(origin);
-    names_.put_into(out);
-    return out;
+    return names_.put_into(edit_.result(origin));
   }
 
  private:
@@ -185,9 +181,7 @@ Function loops_in_regions(const Function& transformed, std::vector<int>& origin)
   for (int i = 1; i < edit.count(); ++i)
     if (edit.is(i, Opcode::FOR_ITER) && edit.old().region_at(i) && none < std::ssize(reprs))
       join_ways_out(edit, i, none), load_inside(edit, names, i);
-  Function out = edit.result(origin);
-  names.put_into(out);
-  return out;
+  return names.put_into(edit.result(origin));
 }
 
 Function loops_over_variables(const Function& transformed, std::vector<int>& origin) {

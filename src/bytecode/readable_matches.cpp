@@ -24,8 +24,7 @@ Function class_patterns_as_calls(const Function& transformed, std::vector<Consta
     edit.replace(last, {edit.like(last, Opcode::LOAD_CONST, number), edit.at(last)});
     edit.replace(i, {edit.like(i, Opcode::PRECALL, 4), edit.like(i, Opcode::CALL, 4)});
   }
-  Function out = edit.result(origin);
-  names.put_into(out);
+  Function out = names.put_into(edit.result(origin));
   out.code.constant_reprs = std::move(reprs);
   return out;
 }

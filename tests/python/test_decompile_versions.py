@@ -9,7 +9,7 @@ import pytest
 
 import suture
 from suture import _toolbox
-from suture._recompile import RUNNING, compiler_for, other_python
+from tests.support.decompiled_programs import compiler_or_skip
 
 # Nothing here is run or compiled by suture.compile: 0 frames.
 
@@ -109,10 +109,7 @@ ASYNC_BODIES = {**ASYNC_EXCEPTION_GROUPS, **ASYNC_UNREACHED}
 
 
 def assert_comes_back(version: tuple[int, int], source: str) -> None:
-    if version != RUNNING and other_python(version) is None:
-        pytest.skip(f"no Python {version[0]}.{version[1]}")
-    compiler, why = compiler_for(version)
-    assert compiler is not None, why
+    compiler = compiler_or_skip(version)
     record = _toolbox.decompile_marshal(compiler(source, 0), version, compiler, "", None, "", 1)
     assert record["verdict"] == "verified: same bytecode", f"{record['codes']}\n{source}\n{record['source']}"
     assert record["tier"] == 1, f"{record['codes']}\n{source}\n{record['source']}"
@@ -172,10 +169,7 @@ def test_the_time_for_except_star_clauses_grows_with_their_number() -> None:
 )
 def test_arguments_that_the_interpreter_trusts_are_checked(source: str, old: bytes, new: bytes) -> None:
     version = (3, 12)
-    if other_python(version) is None:
-        pytest.skip("no Python 3.12")
-    compiler, why = compiler_for(version)
-    assert compiler is not None, why
+    compiler = compiler_or_skip(version)
     data = compiler(source, 0)
     assert data.count(old) == 1
     record = _toolbox.decompile_marshal(data.replace(old, new), version, compiler, "", None, "", 1)
@@ -195,8 +189,5 @@ def test_arguments_that_the_interpreter_trusts_are_checked(source: str, old: byt
 )
 def test_lines_of_classes_are_layout_and_those_a_program_stores_are_not(first: str, second: str, same: bool) -> None:
     version = (3, 13)
-    if other_python(version) is None:
-        pytest.skip("no Python 3.13")
-    compiler, why = compiler_for(version)
-    assert compiler is not None, why
+    compiler = compiler_or_skip(version)
     assert _toolbox.same_bytecode_marshal(compiler(first, 0), compiler(second, 0), version)[0] == same

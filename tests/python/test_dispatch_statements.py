@@ -7,61 +7,12 @@ must give the same.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 
 from suture import _toolbox
-from suture._recompile import RUNNING, compile_here, other_python
-
-VERSIONS = [(3, 11), (3, 12), (3, 13)]
-
-# Calls `run` with each of the arguments that the program lists, and prints what comes of it.
-RUNNER = """
-import sys
-namespace = {"__name__": "program"}
-exec(compile(sys.stdin.read(), "<program>", "exec", 0, True), namespace)
-
-def shown(error):
-    inner = [shown(each) for each in error.exceptions] if isinstance(error, BaseExceptionGroup) else []
-    return type(error).__name__, str(error), inner, error.__cause__ and shown(error.__cause__)
-
-for arguments in namespace["CALLS"]:
-    seen = namespace["seen"] = []
-    try:
-        result = namespace["run"](*arguments)
-    except Exception as error:
-        result = shown(error)
-    print(result, seen)
-"""
-
-
-def outcome(version: tuple[int, int], source: str) -> str:
-    python = sys.executable if version == RUNNING else other_python(version).executable  # type: ignore[union-attr]
-    done = subprocess.run(
-        [python, "-I", "-c", RUNNER], input=source, capture_output=True, text=True, timeout=60, check=True
-    )
-    return done.stdout
-
-
-def decompiled(version: tuple[int, int], source: str) -> str:
-    compiler = compile_here if version == RUNNING else other_python(version)
-    if compiler is None:
-        pytest.skip(f"there is no Python {version} here")
-    record = _toolbox.decompile_marshal(compiler(source, 0), version, compiler, "", None, "", 3)
-    assert all(tier == 3 and verdict.startswith("verified") for _, _, tier, verdict, _ in record["codes"]), record
-    text: str = record["source"]
-    return text
-
-
-def check(version: tuple[int, int], source: str) -> str:
-    text = decompiled(version, source)
-    expected = outcome(version, source)
-    assert expected.strip(), "the program has no calls"
-    assert outcome(version, text) == expected
-    return text
-
+from suture._recompile import RUNNING, compile_here
+from tests.support.decompiled_programs import VERSIONS, checked, decompiled
 
 MATCH = """
 from collections.abc import Sequence
@@ -390,19 +341,19 @@ CALLS = [(0, []), (1, [(1, 2), (3, 4)]), (2, [(5, 6)])]
 @pytest.mark.parametrize("version", VERSIONS)
 def test_odd_corners(version: tuple[int, int]) -> None:
     """What the compiler does with conditions, dead code, handlers that only raise again and comprehensions it inlines."""
-    check(version, ODD_CORNERS)
+    checked(version, ODD_CORNERS, 3)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_expressions_that_branch_stay_expressions_where_they_must(version: tuple[int, int]) -> None:
-    text = check(version, BRANCHES)
+    text = checked(version, BRANCHES, 3)
     assert "note(x) if c else y" in text
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("program", [NAMES_OF_THE_LOOP, STORED_AGAIN], ids=["attributes", "qualname"])
 def test_bodies(version: tuple[int, int], program: str) -> None:
-    check(version, program)
+    checked(version, program, 3)
 
 
 def test_a_function_that_has_no_loop_takes_nothing_along() -> None:
@@ -418,23 +369,23 @@ def test_a_function_that_has_no_loop_takes_nothing_along() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_match_statements(version: tuple[int, int]) -> None:
-    text = check(version, MATCH)
+    text = checked(version, MATCH, 3)
     assert "match _s" in text and " as t" not in text  # the names are stored behind the pattern
 
 
 def test_patterns_of_different_blocks_share_their_locals() -> None:
     cases = "".join(f"        case [{i}, [a, *_, {i}], {{'k{i}': b}}]:\n            return a, b\n" for i in range(300))
-    text = decompiled(RUNNING, f"def f(x):\n    match x:\n{cases}")
+    text = decompiled(RUNNING, f"def f(x):\n    match x:\n{cases}", 3)
     assert len(set(re.findall(r"_s\d+", text))) < 20
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_clauses_for_exception_groups(version: tuple[int, int]) -> None:
-    text = check(version, EXCEPT_STAR)
+    text = checked(version, EXCEPT_STAR, 3)
     assert "except* ValueError as error:" in text
 
 
 @pytest.mark.parametrize("version", [(3, 12), (3, 13)])
 def test_type_parameters(version: tuple[int, int]) -> None:
-    text = check(version, TYPE_PARAMETERS)
+    text = checked(version, TYPE_PARAMETERS, 3)
     assert "def identity[T: (int, str)](x: T = " in text and "type Plain = " in text

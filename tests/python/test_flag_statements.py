@@ -12,9 +12,8 @@ import textwrap
 import pytest
 
 import suture
-from suture import _toolbox
-from suture._recompile import RUNNING, compile_here, compiler_for, other_python
-from tests.python.test_dispatch_statements import VERSIONS, outcome
+from suture._recompile import RUNNING, compiler_for
+from tests.support.decompiled_programs import VERSIONS, checked, decompiled
 
 PATHS = "verified: path-equivalent"
 MANAGER = """
@@ -28,17 +27,6 @@ class Manager:
         seen.append(exception[0].__name__ if exception[0] else None)
         return self.swallows
 """
-
-
-def decompiled(version: tuple[int, int], source: str) -> str:
-    compiler = compile_here if version == RUNNING else other_python(version)
-    if compiler is None:
-        pytest.skip(f"there is no Python {version} here")
-    record = _toolbox.decompile_marshal(compiler(source, 0), version, compiler, "", None, "", 2)
-    assert all(tier == 2 and verdict.startswith("verified") for _, _, tier, verdict, _ in record["codes"]), record
-    text: str = record["source"]
-    assert "_pc" not in text
-    return text
 
 
 PROGRAMS = {
@@ -197,10 +185,7 @@ CALLS = [([1, 2],), ({'key': [0, 1]},), (3,), (None,), ('text',)]
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_text_is_proved_and_does_the_same(version: tuple[int, int], name: str) -> None:
     source = MANAGER + PROGRAMS[name]
-    text = decompiled(version, source)
-    expected = outcome(version, source)
-    assert expected.count("\n") > 2
-    assert outcome(version, text) == expected
+    assert "_pc" not in checked(version, source, 2)
 
 
 def test_a_statement_that_is_left_to_several_places_says_to_which() -> None:
@@ -286,7 +271,7 @@ def test_every_python_compiles_texts_of_modules_and_classes() -> None:
         compiler, _ = compiler_for(version, None)
         if compiler is None:
             continue
-        text = decompiled(version, source)
+        text = decompiled(version, source, 2)
         assert "del _leave" in text
 
 
@@ -296,4 +281,4 @@ def test_every_python_compiles_texts_of_modules_and_classes() -> None:
 def test_bodies_that_end_where_they_begin(source: str) -> None:
     for version in VERSIONS:
         if compiler_for(version)[0] is not None:
-            decompiled(version, source)
+            decompiled(version, source, 2)

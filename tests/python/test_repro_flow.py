@@ -351,7 +351,9 @@ def test_a_backend_that_reads_arguments_and_modules_of_its_program_runs_without_
     assert len(body_of(work.path / "repro.py")) == 2
 
 
+# Whether a run fails is drawn by its number, so that a search by one worker always meets the same.
 FLAKY = """\
+import os
 import random
 import numpy as np
 import suture
@@ -361,8 +363,11 @@ def sometimes(graph, inputs):
     bad = any(node["op"] == "maximum" for node in graph.nodes)
 
     def run(*values):
-        if bad and random.SystemRandom().random() < 0.5:
-            raise RuntimeError("now and then")
+        if bad:
+            with open(os.environ["COUNT"], "a") as file:
+                file.write(".")
+            if random.Random(os.path.getsize(os.environ["COUNT"])).random() < 0.5:
+                raise RuntimeError("now and then")
         return forward(*values)
 
     return run
@@ -377,13 +382,16 @@ for _ in range(60):
 
 
 def test_a_failure_that_comes_and_goes_is_waited_for(work: Workplace) -> None:
-    failed = work.run(work.write("prog.py", FLAKY), SUTURE_REPRO_AFTER="capture")
+    settings = {"COUNT": str(work.path / "count")}
+    failed = work.run(work.write("prog.py", FLAKY), SUTURE_REPRO_AFTER="capture", **settings)
     assert "now and then" in failed.stderr
-    reduced = work.run("minifier_launcher.py")
+    reduced = work.run("minifier_launcher.py", "--workers", "1", **settings)
     assert reduced.returncode == 0, reduced
+    assert "comes and goes: it failed in " in reduced.stdout
     assert any("np.maximum(" in line for line in body_of(work.path / "repro.py"))
-    if "comes and goes: it failed in " in reduced.stdout:  # all runs of the search may have failed by chance
-        again = work.run("repro.py", "query")
+    for _ in range(3):
+        again = work.run("repro.py", "query", **settings)
+        assert again.returncode == 1
         assert re.search(r"REPRODUCED: .*now and then \(run \d+ of at most \d+\)", again.stdout)
 
 

@@ -155,9 +155,7 @@ def _body(
 
 def _surroundings(body: list[str], directory: str, arguments: list[str]) -> list[str]:
     """What the process that runs the body must have as the program had it. `directory`: that of the program."""
-    nodes = [
-        node for part in body for node in ast.walk(ast.parse(textwrap.dedent(part) if part[:1].isspace() else part))
-    ]
+    nodes = [node for part in body for node in ast.walk(ast.parse(part))]
     roots = dict.fromkeys(root for name in _modules_imported(nodes) if (root := _root_to_add(name, directory)))
     lines = [f"sys.path.insert(0, {root!r})" for root in reversed(roots)]
     if arguments and any(_names_arguments(node) for node in nodes):

@@ -1,14 +1,13 @@
 """A compiled graph whose failing runs leave a file (option repro_after).
 
 A run fails when it raises where NumPy does not and, at repro_level 4, when its results are not NumPy's or lie in the memory of
-those of the call before. What NumPy raises as
-well is the program's own exception and goes through untouched.
+those of the call before. What NumPy raises as well is the program's own exception and goes through untouched.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +51,8 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
         if compares and case is not None:
             compile_graph, looks = watched.compiler(case) if looks else None, False
             wrong = run_case.compare(case, tuple(outputs), list(inputs), compile_graph)
-            wrong = wrong or _given_again(outputs, inputs, earlier, calls)
+            kept = [each for reference in earlier if (each := reference()) is not None]
+            wrong = wrong or run_case.given_again(outputs, inputs, kept, calls, calls - 1)
             earlier[:] = [weakref.ref(each) for each in outputs if isinstance(each, np.ndarray)]
             if wrong is not None:
                 words = f"gave a wrong result: {wrong.message}{_first_op(watched, case)}"
@@ -60,23 +60,6 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
         return outputs
 
     return run
-
-
-def _given_again(
-    outputs: Sequence[Any], inputs: Sequence[Any], earlier: Sequence[weakref.ref[np.ndarray]], call: int
-) -> Outcome | None:
-    """Memory of a result belongs to its caller: what is written into it later changes what the caller holds."""
-    for index, output in enumerate(outputs):
-        if not isinstance(output, np.ndarray) or any(_shares(output, each) for each in inputs):
-            continue
-        if any(_shares(output, each) for reference in earlier if (each := reference()) is not None):
-            message = f"result {index} lies in the memory of what call {call - 1} returned"
-            return Outcome("wrong_alias", "compare", message=message, call=call, output=index)
-    return None
-
-
-def _shares(output: np.ndarray, value: Any) -> bool:
-    return isinstance(value, np.ndarray) and bool(np.may_share_memory(output, value))
 
 
 def _first_op(watched: Watched, case: Case) -> str:

@@ -207,7 +207,8 @@ class _Search:
         self._known: dict[str, Verdict] = {}
         self._free: frozenset[str] = frozenset()  # keys of cases that the checkpoint knows: they cost nothing
         self._counted: set[str] = set()  # keys of cases that are no further call
-        self._second: int | None = None  # ticket of the second run of the case as it was given; 0: it has ended
+        self._was_run_again = False  # the case as it was given, for a second time
+        self._second: int | None = None  # its ticket, until it is answered
         self._checkpoint: Checkpoint | None = None
 
     def start(self, oracle: Oracle | TestOracle, checkpoint: Path | None, max_bytes: int) -> None:
@@ -346,7 +347,7 @@ class _Search:
                 if judgement.verdict is not Verdict.SAME:
                     self._run_again()
             seen = self._note(stage, reducer, seen, built)
-        while (waiting or self._second) and (done := self._oracle.wait()):  # answers that nobody needs now
+        while (waiting or self._second is not None) and (done := self._oracle.wait()):  # answers that nobody needs now
             for ticket, judgement in done:
                 if ticket == self._second:
                     self._hold_against(judgement)
@@ -360,11 +361,11 @@ class _Search:
         """A candidate passed, or failed in another way. Before more of them are judged: does the case as it was given fail each time?
         Where the first question is the last, the check of the result tells."""
         hangs = self.result.signature.kind == "hang"  # it would be waited for once more
-        if self._second is None and self._oracle.reuses and not hangs:
-            self._second = self._oracle.submit(self._oracle.case)
+        if not self._was_run_again and self._oracle.reuses and not hangs:
+            self._was_run_again, self._second = True, self._oracle.submit(self._oracle.case)
 
     def _hold_against(self, second: Judgement) -> None:
-        self._second = 0
+        self._second = None
         if second.verdict is not Verdict.SAME:
             raise _NotSteady
 

@@ -14,7 +14,7 @@ import functools
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,8 @@ class _Run:
                 if _difference(got, first, True, number):
                     message = "two calls with the same inputs give different results"
                     return Outcome("nondeterministic", "compare", message=message, call=number)
-                failure = failure or _given_twice(got, first, number)
+                own = [each for each in first.results if not any(_shares(each, given) for given in first.inputs)]
+                failure = failure or given_again(got.results, got.inputs, own, number, 1)
             first = first or got
             if failure and self.case.calls == 1:
                 return failure
@@ -239,12 +240,15 @@ def _difference(got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome 
     return Outcome("warning", "run", message=new[0], call=number) if new else None
 
 
-def _given_twice(got: _Call, first: _Call, number: int) -> Outcome | None:
-    """Memory of a result belongs to its caller: no later call may write into it."""
-    for index, (new, old) in enumerate(zip(got.results, first.results, strict=True)):
-        if _shares(new, old) and not any(_shares(old, each) for each in first.inputs):
-            message = f"result {index} lies in the memory of what call 1 returned"
-            return Outcome("wrong_alias", "compare", message=message, call=number, output=index)
+def given_again(
+    results: Sequence[Any], inputs: Sequence[Any], earlier: Sequence[Any], call: int, of: int
+) -> Outcome | None:
+    """Memory of a result belongs to its caller: no later call may write into it. Views of what this call was given are the caller's
+    own. earlier: what call `of` returned."""
+    for index, result in enumerate(results):
+        if any(_shares(result, each) for each in earlier) and not any(_shares(result, each) for each in inputs):
+            message = f"result {index} lies in the memory of what call {of} returned"
+            return Outcome("wrong_alias", "compare", message=message, call=call, output=index)
     return None
 
 
