@@ -147,9 +147,8 @@ _FROM_ELSEWHERE = {
 
 def _refuse_unknown(given: dict[str, Any], known: list[str]) -> None:
     for name in given:
-        near = _core.nearest_name(name, known)
-        meant = _FROM_ELSEWHERE.get(name) or (f"did you mean '{near}'?" if near else "")
-        hint = f": {meant}" if name in _FROM_ELSEWHERE else f"; {meant}" if meant else ""
+        elsewhere = _FROM_ELSEWHERE.get(name)
+        hint = f": {elsewhere}" if elsewhere else _core.did_you_mean(name, known)
         raise TypeError(f"suture.compile has no argument '{name}'{hint} (it takes {', '.join(known)})")
 
 

@@ -162,6 +162,5 @@ def _load_entry_point(name: str) -> None:
                 raise ValueError(f"backend '{name}' ({point.value}) could not be loaded: {error!r}") from error
             return
     known = list_backends()
-    near = _core.nearest_name(name, known)
-    hint = f"; did you mean '{near}'?" if near else f"; known: {', '.join(known)}"
+    hint = _core.did_you_mean(name, known, f"; known: {', '.join(known)}")
     raise ValueError(f"no backend is named '{name}'{hint}")

@@ -99,8 +99,7 @@ class Config:
         return option
 
     def _unknown(self, name: str) -> str:
-        near = _core.nearest_name(name, list(self._table()))
-        return f"no option is named '{name}'" + (f"; did you mean '{near}'?" if near else "")
+        return f"no option is named '{name}'{_core.did_you_mean(name, list(self._table()))}"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

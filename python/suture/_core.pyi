@@ -383,7 +383,10 @@ def record_state() -> tuple[str, str]:
     """(file of this process or "", what keeps it from being written or "")"""
 
 def nearest_name(wanted: str, known: Sequence[str]) -> str:
-    """The known name that looks most like `wanted`, or ""."""
+    """The known name that `wanted` is probably a slip of, or ""."""
+
+def did_you_mean(wanted: str, known: Sequence[str], otherwise: str = "") -> str:
+    """The end of a message about an unknown name: "; did you mean 'x'?", or `otherwise` where no name is near."""
 
 # --- kernels and the disk cache -----------------------------------------------------------------------------------------
 

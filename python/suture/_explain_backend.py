@@ -115,8 +115,7 @@ def from_text(text: str) -> Explain:
     for pair in filter(None, text.partition(":")[2].split(",")):
         key, _, value = pair.partition("=")
         if key not in ("base", "print"):
-            near = _core.nearest_name(key, ["base", "print"])
-            hint = f"; did you mean '{near}'?" if near else " (it takes base and print)"
+            hint = _core.did_you_mean(key, ["base", "print"], " (it takes base and print)")
             raise ValueError(f"backend '{text}' has no setting '{key}'{hint}")
         settings[key] = value
     return Explain(**settings)

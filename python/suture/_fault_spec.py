@@ -164,8 +164,7 @@ class FaultTextError(ValueError):
 
 def _refuse_name(what: str, name: str, known: Iterable[str], show_all: bool = True) -> FaultTextError:
     names = list(known)
-    near = _core.nearest_name(name, names)
-    hint = f"; did you mean '{near}'?" if near else f"; known: {', '.join(names)}" if show_all else ""
+    hint = _core.did_you_mean(name, names, f"; known: {', '.join(names)}" if show_all else "")
     return FaultTextError(f"no {what} is named '{name}'{hint}")
 
 

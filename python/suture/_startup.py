@@ -37,8 +37,7 @@ def _watch_graph(*about: Any) -> Any:
 
 
 def _misspelt_variables() -> list[str]:
-    """About environment variables that look very much like one of ours. Others with our prefix may belong to other tools:
-    a warning must be surer than a hint after an error, so this asks for more likeness than nearest_name does."""
+    """About environment variables that are one of ours but for a slip. Others with our prefix may belong to other tools."""
     import os
 
     ours = [name for name in os.environ if name.startswith("SUTURE_")]
@@ -46,11 +45,9 @@ def _misspelt_variables() -> list[str]:
     unknown = [name for name in ours if name not in known]
     if not unknown:
         return []
-    from difflib import get_close_matches
-
     words = [name.removeprefix("SUTURE_") for name in known]
-    found = ((name, get_close_matches(name.removeprefix("SUTURE_"), words, 1, 0.75)) for name in unknown)
-    return [f"{name} is not known and does nothing; did you mean SUTURE_{near[0]}?" for name, near in found if near]
+    found = ((name, _core.nearest_name(name.removeprefix("SUTURE_"), words)) for name in unknown)
+    return [f"{name} is not known and does nothing; did you mean SUTURE_{near}?" for name, near in found if near]
 
 
 def _unused_compiler() -> list[str]:

@@ -196,6 +196,12 @@ void bind_tables(nb::module_& module) {
   module.def("nearest_name", [](const std::string& wanted, const std::vector<std::string>& known) {
     return nearest_name(wanted, known);
   });
+  module.def(
+      "did_you_mean",
+      [](const std::string& wanted, const std::vector<std::string>& known, std::string otherwise) {
+        return did_you_mean(wanted, known, std::move(otherwise));
+      },
+      nb::arg("wanted"), nb::arg("known"), nb::arg("otherwise") = "");
   module.def("get_option", [](const std::string& name) {
     const auto& options = all_options();
     for (const OptionInfo& o : options)

@@ -45,11 +45,9 @@ CodeTreePtr select_code(const CodeTreePtr& root, const std::string& qualname) {
         todo.push_back(constant.code);
     }
   }
-  const std::string near = nearest_name(qualname, names);
+  const std::string hint = did_you_mean(qualname, names);
   throw nb::value_error(
-      fmt::format("it holds no code named '{}'{}", escaped_line(qualname),
-                  near.empty() ? "" : fmt::format("; did you mean '{}'?", escaped_line(near)))
-          .c_str());
+      fmt::format("it holds no code named '{}'{}", escaped_line(qualname), escaped_line(hint)).c_str());
 }
 
 // The constants of _function_facts in python/suture/_code_sources.py.

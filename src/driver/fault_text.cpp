@@ -56,10 +56,8 @@ constexpr std::array<std::string_view, 6> kComparisons = {"==", "!=", "<=", ">="
 Error refused(std::string message) { return Error::unsupported("options", std::move(message)); }
 
 Error no_such(std::string_view what, std::string_view given, const Names& known) {
-  const std::string near = nearest_name(given, known);
-  const std::string hint = near.empty() ? fmt::format("; known: {}", fmt::join(known, ", "))
-                                        : fmt::format("; did you mean '{}'?", near);
-  return refused(fmt::format("no {} is named '{}'{}", what, given, hint));
+  const std::string all = fmt::format("; known: {}", fmt::join(known, ", "));
+  return refused(fmt::format("no {} is named '{}'{}", what, given, did_you_mean(given, known, all)));
 }
 
 template <class Table>

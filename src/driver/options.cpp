@@ -35,11 +35,6 @@ Texts split(std::string_view text, char separator) {
 
 Error refused(std::string message) { return Error::unsupported("options", std::move(message)); }
 
-std::string did_you_mean(std::string_view value, const Texts& names) {
-  const std::string near = nearest_name(value, names);
-  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
-}
-
 // True/False in the spellings people use in environment variables.
 Result<std::string> checked_flag(const OptionInfo& option, std::string value) {
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });

@@ -370,7 +370,10 @@ def test_goals_that_are_not_reached_are_told(
     [
         ("breaks=x", "'breaks=x' is no goal: a number above 0 is wanted after ="),
         ("slow=inf", "'slow=inf' is no goal: a number above 0"),
-        ("SB999", "'SB999' is no goal; did you mean 'SB"),
+        ("SB4O1", "'SB4O1' is no goal; did you mean 'SB401'?"),
+        ("SB999", "'SB999' is no goal; goals are error, breaks"),
+        ("brakes", "'brakes' is no goal; did you mean 'breaks'?"),
+        ("fails", "'fails' is no goal; goals are error, breaks"),
         ("recompiled", "'recompiled' is no goal; did you mean 'recompiles'?"),
         ("other_result=2", "only breaks, recompiles, slow are followed by ="),
         ("", "'' is no goal; goals are error, breaks"),

@@ -321,9 +321,8 @@ def _check_name(name: str) -> None:
     known = ["error", *_NUMBERS, *findings]
     if name in known:
         return
-    near = _core.nearest_name(name, known)
-    hint = f"did you mean '{near}'?" if near else f"goals are error, {', '.join(_NUMBERS)} and the ids of findings"
-    raise NoGoal(f"'{name}' is no goal; {hint} (docs/reference/findings.md lists the ids)")
+    hint = _core.did_you_mean(name, known, f"; goals are error, {', '.join(_NUMBERS)} and the ids of findings")
+    raise NoGoal(f"'{name}' is no goal{hint} (docs/reference/findings.md lists the ids)")
 
 
 def _report(ending: Ending) -> dict[str, Any]:

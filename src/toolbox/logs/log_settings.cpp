@@ -56,11 +56,8 @@ Error unknown_name(const std::string& name) {
   std::vector<std::string> known{"all", "help"};
   for (const auto& artifact : all_artifacts()) known.emplace_back(artifact.name);
   for (const auto& component : all_components()) known.emplace_back(component.name);
-  std::string near = nearest_name(name, known);
-  std::string message = fmt::format("unknown log '{}'", name);
-  message += near.empty() ? "; 'help' lists the known ones"
-                          : fmt::format("; did you mean '{}'? 'help' lists all", near);
-  return Error::unsupported("logs", message);
+  return Error::unsupported(
+      "logs", fmt::format("unknown log '{}'{}; 'help' lists all", name, did_you_mean(name, known)));
 }
 
 Level level_of(char sign) { return sign == '+' ? Level::kDebug : sign == '-' ? Level::kError : Level::kInfo; }
@@ -71,7 +68,7 @@ Result<LogFilter> parse_filter(const Switch& item) {
   const std::string key(trimmed(std::string_view(item.name).substr(1, equals - 1)));
   std::vector<std::string> known;
   for (const auto& [name, kind] : kFilterNames) {
-    known.emplace_back(name);
+    known.push_back(fmt::format("@{}=", name));
     if (key != name) continue;
     LogFilter filter{kind, equals == std::string::npos
                                ? std::string()
@@ -82,10 +79,9 @@ Result<LogFilter> parse_filter(const Switch& item) {
                                             item.sign ? std::string(1, item.sign) : "", item.name, key));
     return filter;
   }
-  const std::string near = nearest_name(key, known);
-  return Error::unsupported("logs", fmt::format("unknown log filter '@{}'; {}", key,
-                                                near.empty() ? "there are @function=, @file= and @id="
-                                                             : fmt::format("did you mean '@{}='?", near)));
+  return Error::unsupported("logs", fmt::format("unknown log filter '@{}'{}", key,
+                                                did_you_mean(fmt::format("@{}=", key), known,
+                                                             "; there are @function=, @file= and @id=")));
 }
 
 std::string help_text(bool details) {

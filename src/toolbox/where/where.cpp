@@ -207,9 +207,8 @@ Error unknown(const std::vector<Table>& tables, std::string_view name) {
   const Names names = names_of(tables);
   std::vector<std::string> all(names.sources.begin(), names.sources.end());
   all.insert(all.end(), names.kernels.begin(), names.kernels.end());
-  const std::string near = nearest_name(base_name(name), all);
   return refused(fmt::format("no kernel, graph, kernel file or user file is named '{}'{}", name,
-                             near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+                             did_you_mean(base_name(name), all)));
 }
 
 // What is recorded twice (one graph in many runs of a trace) is one match.

@@ -38,6 +38,34 @@ TEST(NearestName, close_names_are_found_and_far_ones_are_not) {
   EXPECT_EQ(nearest_name("graph_break", names), "graph_breaks");
   EXPECT_EQ(nearest_name("gards", names), "guards");
   EXPECT_EQ(nearest_name("xyzzyxyzzy", names), "");
+  EXPECT_EQ(nearest_name("words", names), "") << "half of the letters are others";
+  EXPECT_EQ(nearest_name("", names), "");
+}
+
+TEST(NearestName, slips_of_one_letter_are_near_in_short_names_where_something_is_left) {
+  const std::vector<std::string> names = {"add", "x", "nan", "for"};
+  EXPECT_EQ(nearest_name("ad", names), "add");
+  EXPECT_EQ(nearest_name("nna", names), "nan") << "two letters in each other's place are one slip";
+  EXPECT_EQ(nearest_name("NaN", names), "nan");
+  EXPECT_EQ(nearest_name("foo", names), "for");
+  EXPECT_EQ(nearest_name("fog_lamp", names), "");
+  EXPECT_EQ(nearest_name("y", names), "");
+}
+
+TEST(NearestName, the_first_half_of_a_name_is_near) {
+  const std::vector<std::string> names = {"passes", "schedule", "graph_breaks"};
+  EXPECT_EQ(nearest_name("pass", names), "passes");
+  EXPECT_EQ(nearest_name("Graph-Break", names), "graph_breaks");
+  EXPECT_EQ(nearest_name("sched", names), "schedule");
+  EXPECT_EQ(nearest_name("pa", names), "");
+  EXPECT_EQ(nearest_name("graph", names), "") << "a word of many names";
+}
+
+TEST(NearestName, a_message_ends_with_the_near_name_or_with_what_else_is_to_be_said) {
+  const std::vector<std::string> names = {"guards"};
+  EXPECT_EQ(did_you_mean("gaurds", names), "; did you mean 'guards'?");
+  EXPECT_EQ(did_you_mean("cat", names), "");
+  EXPECT_EQ(did_you_mean("cat", names, "; known: guards"), "; known: guards");
 }
 
 }  // namespace
