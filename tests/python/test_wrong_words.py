@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import suture
+from tests.support.small_repro import write_small_repro
 
 # A check, explain or run of this compiles one frame.
 PROGRAM = "import numpy as np, suture, sys\nsuture.compile(lambda x: x + 1)(np.ones(3))\nprint(sys.argv[1:])\n"
@@ -92,9 +93,54 @@ def test_an_option_after_the_file_goes_to_the_program_and_is_told(run_python, wr
     done = run_python("-m", "suture", verb, str(program), "--json", "x", "--fail=1")
     assert done.returncode == 0 and "['--json', 'x', '--fail=1']" in done.stdout
     assert f"--json after {program} goes to the program" in done.stderr
-    assert f"suture {verb} --json {program}" in done.stderr
+    assert f"suture {verb} --json {program} x --fail=1. " in done.stderr
+    assert done.stderr.splitlines()[0].endswith(f"suture {verb} {program} -- --json x --fail=1")
     told = run_python("-m", "suture", verb, str(program), "--", "--json")
     assert told.returncode == 0 and "goes to the program" not in told.stderr
+
+
+PICKY = """\
+import sys
+if sys.argv[1:] != ["--seconds", "9", "x"]:
+    sys.exit("other arguments")
+"""
+
+
+def test_an_option_after_the_file_goes_to_the_program_that_is_bisected_and_is_told(run_python, write_program):
+    """No frame compiles: the program ends at once."""
+    program = write_program(PICKY)
+    done = run_python("-m", "suture", "bisect", "--json", str(program), "--seconds", "9", "x")
+    assert done.returncode == 0 and '"reproduced": false' in done.stdout, done.stderr
+    assert done.stderr.splitlines()[0] == (
+        f"suture bisect: --seconds 9 after {program} goes to the program. For this command: "
+        f"suture bisect --json --seconds 9 {program} x. "
+        f"For the program, without this note: suture bisect --json {program} -- --seconds 9 x"
+    )
+    told = run_python("-m", "suture", "bisect", str(program), "--", "--seconds", "9", "x")
+    assert told.returncode == 0 and "goes to the program" not in told.stderr
+
+
+def test_an_option_after_a_repro_file_is_refused_with_how_it_is_written(run_python, tmp_path):
+    write_small_repro(tmp_path)
+    done = run_python("-m", "suture", "bisect", str(tmp_path / "repro.py"), "--json")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "suture bisect: --json: a case takes no arguments; options stand before FILE: "
+        f"suture bisect --json {tmp_path / 'repro.py'}\n"
+    )
+
+
+def test_options_of_a_program_that_is_reduced_stand_behind_dashes(run_python, tmp_path, write_program):
+    """No frame compiles."""
+    program = write_program('import sys\nif sys.argv[1:] == ["x", "--fail"]:\n    raise ValueError("no")\n')
+    words = ["-m", "suture", "minify", str(program), "--goal", "error", "--out", str(tmp_path), "x"]
+    refused = run_python(*words, "--fail")
+    assert refused.returncode == 2
+    assert refused.stderr.endswith(
+        "unrecognized arguments: --fail (options of the program stand at the end, behind --: -- --fail)\n"
+    )
+    done = run_python(*words, "--", "--fail")
+    assert done.returncode == 0 and "Wrote minimal repro" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("verb", ["check", "explain", "run"])

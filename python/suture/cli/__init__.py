@@ -55,19 +55,21 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_arguments(child)
-        child.set_defaults(command=command)
+        child.set_defaults(command=command, parser=child)
     return parser
 
 
 def _parsed(words: list[str]) -> Any:
-    """argparse gives no more than one run of words to `arguments`; what follows an option is the program's, too."""
-    parser = _parser()
-    arguments, rest = parser.parse_known_args(words)
-    unknown = [word for word in rest if word.startswith("-")]
-    if unknown or (rest and not getattr(arguments.command, "takes_late_arguments", False)):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    """argparse gives no more than one run of words to `arguments`; what follows an option, or --, is the program's, too."""
+    arguments, rest = _parser().parse_known_args(words)
+    late = getattr(arguments.command, "takes_late_arguments", False)
+    at = rest.index("--") if late and "--" in rest else len(rest)
+    unknown = [word for word in rest[:at] if word.startswith("-")]
+    if unknown or (rest and not late):
+        hint = f" (options of the program stand at the end, behind --: -- {' '.join(unknown)})" if late else ""
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown or rest)}{hint}")
     if rest:
-        arguments.arguments += rest
+        arguments.arguments += rest[:at] + rest[at + 1 :]
     arguments.words = words
     return arguments
 

@@ -212,37 +212,6 @@ def _print_traceback(error: BaseException, path: str) -> None:
     say("".join(traceback.format_exception(type(error), error, frames)).rstrip("\n"))
 
 
-def add_program_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--backend",
-        metavar="NAME",
-        default="",
-        help="what runs graphs of functions that name no backend; `suture backends`",
-    )
-    parser.add_argument("file", metavar="FILE", help="the Python program to run")
-    rest = parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="arguments of the program")
-    rest.required = False  # Python 3.11 would list it among what is missing
-    parser.set_defaults(own_options=set(parser._option_string_actions))
-
-
-def program_args(arguments: argparse.Namespace) -> list[str]:
-    """Arguments may be separated by --, which is ours and not the program's. Without it, those that look like options of
-    the verb are told: they go to the program all the same."""
-    args: list[str] = arguments.args
-    if args[:1] == ["--"]:
-        args = args[1:]
-    if arguments.words[: len(arguments.words) - len(args)][-1] == "--":  # argparse may have taken it away
-        return args
-    taken = [word for word in args if word.partition("=")[0] in arguments.own_options]
-    if taken and not getattr(arguments, "quiet", False):
-        words = " ".join(taken)
-        say(
-            f"suture {arguments.verb}: {words} after {arguments.file} goes to the program; options of this command stand "
-            f"before it: suture {arguments.verb} {words} {arguments.file}"
-        )
-    return args
-
-
 def exit_code(outcome: Outcome) -> int:
     """Of a verb that finds nothing of its own: how the program ended."""
     if outcome.interrupted:

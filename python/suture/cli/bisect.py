@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suture.cli import USAGE
+from suture.cli._arguments import add_file, program_args, refuse_args
 from suture.cli._streams import emit_text, say, text
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ class Command:
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="a program, a repro file, or case.json or its directory")
-        parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
         parser.add_argument("--json", action="store_true", help="print the answer as JSON on stdout")
         parser.add_argument(
             "--seconds", type=_positive, metavar="S", help="longest run of one variant (default: 30; of a program 60)"
@@ -34,6 +33,7 @@ class Command:
         parser.add_argument(
             "--slow", type=_positive, metavar="RATIO", help="the failure is to take more than RATIO times NumPy's time"
         )
+        add_file(parser, "a program, a repro file, or case.json or its directory")
 
     def run(self, arguments: argparse.Namespace) -> int:
         from suture._minify.bisect_text import text_of, to_json
@@ -66,15 +66,17 @@ def _bisect(arguments: argparse.Namespace, progress: Progress) -> Bisection:
         raise OSError(f"there is no {path}")
     limit: dict[str, Any] = {"seconds": arguments.seconds} if arguments.seconds else {}
     if _holds_a_program(path):
-        if arguments.slow or arguments.arguments:
-            raise ValueError(f"{path} says itself what is wrong: it takes no --slow and no arguments")
+        if arguments.slow:
+            raise ValueError(f"{path} says itself what is wrong: it takes no --slow")
+        if problem := refuse_args(arguments, f"{path} has the arguments of its program"):
+            raise ValueError(problem)
         return bisect.bisect_program([str(path), "query"], progress=progress, untold=77, **limit)
     case = _case_of(path)
     if case is not None:
         return _of_case(case, arguments, progress, limit)
     if arguments.slow:
         raise ValueError("--slow is for cases: of a program, it is not known what NumPy's time is")
-    return bisect.bisect_program([str(path), *arguments.arguments], progress=progress, **limit)
+    return bisect.bisect_program([str(path), *program_args(arguments)], progress=progress, **limit)
 
 
 def _holds_a_program(path: Path) -> bool:
@@ -107,8 +109,8 @@ def _case_of(path: Path) -> Case | None:
 def _of_case(case: Case, arguments: argparse.Namespace, progress: Progress, limit: dict[str, float]) -> Bisection:
     from suture._minify import bisect
 
-    if arguments.arguments:
-        raise ValueError("a case takes no arguments; options of suture bisect come before FILE")
+    if problem := refuse_args(arguments, "a case takes no arguments"):
+        raise ValueError(problem)
     if arguments.slow:
         return bisect.bisect_slow(case, arguments.slow, progress=progress, **limit)
     return bisect.bisect(case, progress=progress, **limit)

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suture.cli import USAGE
+from suture.cli._arguments import add_program_arguments, program_args
 from suture.cli._program import (
     Observation,
     Outcome,
-    add_program_arguments,
     check_file,
     choose_backend,
     observed,
-    program_args,
     run_program,
     stdout_to_stderr,
 )

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from suture._reasons import is_reason_code, nearest, page_text, pages_named
 from suture.cli import OK, USAGE
+from suture.cli._arguments import add_program_arguments, program_args
 from suture.cli._program import (
     Life,
     Observation,
     Outcome,
-    add_program_arguments,
     check_file,
     choose_backend,
     exit_code,
     observed,
-    program_args,
     run_program,
     stdout_to_stderr,
 )

@@ -6,13 +6,12 @@ import argparse
 import os
 
 from suture.cli import USAGE
+from suture.cli._arguments import add_program_arguments, program_args
 from suture.cli._program import (
     Outcome,
-    add_program_arguments,
     check_file,
     choose_backend,
     exit_code,
-    program_args,
     run_program,
     stdout_to_stderr,
 )
