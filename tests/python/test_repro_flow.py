@@ -171,7 +171,8 @@ def test_a_crash_is_reduced_after_the_process_died(work: Workplace, kind: str, c
     assert died.returncode == code
     done = work.suture("minify", "--last")
     assert done.returncode == 0, done
-    assert re.search(r"process \d+ ended .* ago while running graph f of f \(.*prog.py:5\)", done.stderr)
+    told = r"taken: process \d+ died while running graph f of f \(.*prog.py:5\), begun \d+ s ago, \d{4}-.*:\d\d: .*prog.py faulty:"
+    assert re.search(told, done.stderr), done.stderr
     assert done.stderr.splitlines()[-1] == "Wrote minimal repro out to repro.py"
     assert len(body_of(work.path / "repro.py")) == 2
     alone = work.run("repro.py", "query")
@@ -189,7 +190,9 @@ def test_a_hang_is_reduced_once_it_was_killed(work: Workplace) -> None:
 
     early = work.suture("minify", "--last")
     assert early.returncode == 1
-    assert f"process {hanging.pid} has been running graph f of f" in early.stderr
+    assert "no process died while it compiled or ran a graph" in early.stderr
+    assert f"left out: process {hanging.pid} is alive and has been running graph f of f" in early.stderr
+    assert f"or: suture minify --process {hanging.pid}\n" in early.stderr
     assert not list(work.path.glob("*repro*.py"))
 
     hanging.kill()
@@ -199,6 +202,48 @@ def test_a_hang_is_reduced_once_it_was_killed(work: Workplace) -> None:
     assert len(body_of(work.path / "repro.py")) == 2
     assert repro_file.load(work.path / "repro.py").origin["run_limit"] == 2.0
     assert work.run("repro.py", "query").returncode == 1
+
+
+def test_what_is_newer_than_the_record_that_is_taken_is_told_of_and_can_be_named(work: Workplace) -> None:
+    work.write("prog.py", FAULTY)
+    died = work.start("prog.py", "faulty:op=maximum,kind=killed")
+    died.wait()
+    hanging = work.start("prog.py", "faulty:op=sqrt,kind=hang")
+    for _ in range(240):
+        if f"process {hanging.pid} (alive)" in work.suture("minify", "--list").stderr:
+            break
+        time.sleep(0.25)
+    records = next(
+        Path(row["record"]).parent for row in json.loads(work.suture("minify", "--list", "--json").stdout)["records"]
+    )
+    (records / "1_x.record").write_text("no record")
+    try:
+        done = work.suture("minify", "--last", "--out", "last")
+        assert done.returncode == 0, done
+        first, *rest = done.stderr.splitlines()
+        assert first.startswith(f"taken: process {died.pid} died while running graph f of f (")
+        assert first.endswith(" prog.py faulty:op=maximum,kind=killed")
+        assert rest[0].startswith(f"left out: process {hanging.pid} is alive and has been running graph f of f (")
+        assert rest[0].endswith(
+            f" prog.py faulty:op=sqrt,kind=hang; end it and run this again, or: suture minify --process {hanging.pid}"
+        )
+        assert rest[1] == f"left out: {records / '1_x.record'}: it is no record of a process"
+
+        named = work.suture("minify", "--process", str(hanging.pid), "--out", "named", "--run-limit", "2")
+        assert named.returncode == 0, named
+        assert f"taken: process {hanging.pid} is alive and has been" in named.stderr and "left out" not in named.stderr
+        assert "np.sqrt(" in "".join(body_of(work.path / "named" / "repro.py"))
+    finally:
+        hanging.kill()
+        hanging.wait()
+
+
+def test_a_process_without_a_record_and_one_that_cannot_be_done_again_are_told_of(work: Workplace) -> None:
+    done = work.suture("minify", "--process", "1")
+    assert done.returncode == 1
+    assert done.stderr == "there is no record of process 1; suture minify --list says of which there are\n"
+    off = work.suture("minify", "--last", SUTURE_CACHE_DIR="off")
+    assert off.returncode == 1 and "SUTURE_CACHE_DIR" in off.stderr
 
 
 def test_nothing_to_reduce_is_said(work: Workplace) -> None:
@@ -486,7 +531,7 @@ def test_memory_that_is_given_again_is_a_failure_at_level_4(work: Workplace) -> 
     assert work.run(program, "faulty:op=maximum,kind=reused_output").stdout == "True\n"
     assert work.run(program, "native", **level_4).stdout == "False\n"
     failed = work.run(program, "faulty:op=maximum,kind=reused_output", **level_4)
-    assert failed.returncode == 1 and "result 0 lies in the memory of what call 1 returned" in failed.stderr, failed
+    assert failed.returncode == 1 and "output 0 lies in the memory of what call 1 returned" in failed.stderr, failed
     reduced = work.run("minifier_launcher.py")
     assert reduced.returncode == 0, reduced
     assert work.run("repro.py", "query").stdout.startswith("REPRODUCED: wrong_alias")
@@ -554,7 +599,7 @@ def test_crashes_of_the_compiler_and_of_kernels_are_reduced(work: Workplace, kin
 def test_wrong_kernels_are_found_at_level_4(work: Workplace) -> None:
     environment = {"SUTURE_REPRO_AFTER": "lowering", "SUTURE_REPRO_LEVEL": "4"}
     failed = work.run(work.write("prog.py", NATIVE), "kind=wrong_operator,op=sqrt", **environment)
-    assert "suture.BackendCompilerFailed: native gave a wrong result: result 0: " in failed.stderr
+    assert "suture.BackendCompilerFailed: native gave a wrong result: output 0[" in failed.stderr
     assert work.run("minifier_launcher.py").returncode == 0
     assert any("np.sqrt(" in line for line in body_of(work.path / "repro.py"))
     right = work.run("prog.py", "", **environment)

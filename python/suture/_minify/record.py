@@ -6,6 +6,7 @@ process that is gone is what that process was doing when it ended.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import time
@@ -51,13 +52,25 @@ class Record:
 
 def open_records(directory: Path | None = None) -> list[Record]:
     """Everything that was begun and has not ended, in processes of this user that live or died; newest first."""
-    where = directory or Path(_core.record_directory())
-    found: list[Record] = []
-    own = Path(_core.record_state()[0]).name
-    for name in _core.record_files(str(where)):
-        if name != own:
-            found += _open_records_of(where / name)
+    found = [record for path in _files(directory) for record in _open_records_of(path)]
     return sorted(found, key=lambda record: -record.began)
+
+
+def unreadable(directory: Path | None = None) -> list[tuple[Path, float, str]]:
+    """Files that hold no record which can be read: when each was written last, and why not."""
+    found = []
+    for path in _files(directory):
+        with contextlib.suppress(FileNotFoundError):  # its process has just ended
+            if why := _core.read_record_file(str(path))["problem"]:
+                found.append((path, path.lstat().st_mtime, why))
+    return found
+
+
+def _files(directory: Path | None) -> list[Path]:
+    """Of other processes; that of this one must not be opened."""
+    found = str(directory or _core.record_directory())
+    own = Path(_core.record_state()[0]).name
+    return [Path(found, name) for name in _core.record_files(found) if name != own]
 
 
 def _open_records_of(path: Path) -> list[Record]:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suture.cli import FINDING, INTERRUPTED, OK, USAGE
+from suture.cli._records import Unusable, launcher_of, list_records
 from suture.cli._streams import emit, emit_text, say
 
 if TYPE_CHECKING:
-    from suture._minify.modes import Minified, Say, Settings
+    from suture._minify.modes import Minified
     from suture._minify.program_file import ProgramFile
-    from suture._minify.record import Record
 
 
 def _goal(words: str) -> str:
@@ -35,6 +35,7 @@ class Command:
         "examples:\n  suture minify minifier_launcher.py     what a failed compile left behind\n"
         "  suture minify --last                   what a process did when it crashed, was killed or hung\n"
         "  suture minify --list                   all that processes had begun and not ended\n"
+        "  suture minify --process 4711           what this one had begun last\n"
         "  suture minify app.py --goal SB101      the smallest program with this finding of suture check\n"
         "  suture minify app.py --predicate ./interesting.sh   the smallest one for which the command exits with 0"
     )
@@ -47,6 +48,9 @@ class Command:
         )
         parser.add_argument("arguments", metavar="ARGS", nargs="*", help="arguments of the program, for --goal")
         parser.add_argument("--last", action="store_true", help="the newest record of a process that died")
+        parser.add_argument(
+            "--process", metavar="PID", type=int, help="the newest record of this process, which may be alive"
+        )
         parser.add_argument("--list", action="store_true", help="say what records there are, and change nothing")
         parser.add_argument(
             "--predicate",
@@ -67,8 +71,8 @@ class Command:
             say(f"suture minify: {problem}")
             return USAGE
         if arguments.list:
-            return _list(arguments.json)
-        if arguments.last or _is_repro(arguments.file):
+            return list_records(arguments.json)
+        if arguments.file is None or _is_repro(arguments.file):
             return _minify(arguments)
         return _minify_program(arguments)
 
@@ -79,15 +83,15 @@ def _misused(arguments: argparse.Namespace) -> str:
 
     words = [*settings_given(arguments), *(["--goal"] if arguments.goal else [])]
     words += ["--predicate"] if arguments.predicate else []
-    if sum((arguments.file is not None, arguments.last, arguments.list)) != 1:
-        return "give a FILE, or --last, or --list"
+    if sum((arguments.file is not None, arguments.last, arguments.process is not None, arguments.list)) != 1:
+        return "give a FILE, or --last, or --process PID, or --list"
     if arguments.list:
         return f"--list changes nothing, and {', '.join(words)} mean nothing with it" if words else ""
     if arguments.goal and arguments.predicate:
         return "--goal and --predicate both say what to keep: give one of them"
-    if arguments.goal and arguments.last:
+    if arguments.goal and arguments.file is None:
         return "--goal is for programs; a record is kept as it failed, or by --predicate"
-    if arguments.last:
+    if arguments.file is None:
         return ""
     if arguments.goal and not _is_program(arguments.file):
         return f"--goal is for programs; {arguments.file} says itself what it keeps, and --predicate may say something else"
@@ -136,10 +140,12 @@ def _minify(arguments: argparse.Namespace) -> int:
         say(printable_lines(text))
 
     try:
-        file = _launcher_of_last(settings, out) if arguments.last else arguments.file
+        file = arguments.file or launcher_of(arguments.process, settings, out)
         if file is None:
             return FINDING
         repro = repro_file.load(file)
+    except Unusable as error:
+        return modes.cannot_run(str(error), out)
     except (repro_file.NotARepro, CaseError, OSError) as error:
         say(f"suture minify: {error}")
         return USAGE
@@ -202,59 +208,3 @@ def _minify_program(arguments: argparse.Namespace) -> int:
     if done.result.stopped == "interrupted":
         return INTERRUPTED
     return FINDING if done.certified is False else OK
-
-
-# --- records -------------------------------------------------------------------------------------------------------------
-
-
-def _launcher_of_last(settings: Settings, out: Say) -> Path | None:
-    """A launcher made from the newest record of a dead process; None, after saying why, when there is none."""
-    from suture._minify import modes, record, repro_file
-
-    records = record.open_records()
-    last = record.newest_of_the_dead(records)
-    if last is None:
-        out("no process died while it compiled or ran a graph")
-    for alive in (each for each in records if each.alive and (last is None or each.began > last.began)):
-        out(f"process {alive.pid} has been {alive.doing} for {alive.age}; end it, and this command takes its record")
-    if last is None:
-        return None
-    out(f"process {last.pid} ended {last.age} ago while {last.doing}")
-    path = repro_file.write(record.repro_of(last), settings.directory, repro_file.LAUNCHER)
-    out(f"Wrote {modes.shown(path)}")
-    return path
-
-
-def _list(as_json: bool) -> int:
-    from suture._minify import record
-
-    records = record.open_records()
-    if as_json:
-        emit({"schema": "suture.records/1", "records": [_row(each) for each in records]})
-        return OK
-    if not records:
-        say("nothing was begun and not ended")
-    for each in records:
-        state = "alive" if each.alive else "died"
-        say(f"{each.age:>6} ago  process {each.pid} ({state}): {each.doing}: {_one_line(each.command)}")
-    return OK
-
-
-def _one_line(command: list[str]) -> str:
-    """Programs given with -c have lines of their own."""
-    return " ".join(command).encode("unicode_escape").decode("ascii")
-
-
-def _row(record: Record) -> dict[str, object]:
-    case = record.facts["case"]
-    return {
-        "pid": record.pid,
-        "alive": record.alive,
-        "began": record.began,
-        "doing": record.facts["call"]["kind"],
-        "function": case["function"],
-        "file": case["file"],
-        "line": case["line"],
-        "command": record.command,
-        "record": str(record.path),
-    }
