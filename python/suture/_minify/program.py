@@ -95,14 +95,15 @@ def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> D
         run_limit=settings.run_limit if goal.hangs else 0.0,
     )
     path = program_file.write(found, settings.directory, repro_file.REPRO)
-    say(f"\n{title}" if fault is None else f"\n{title}\n{fault}")
-    return _told(Done(result, path, certify.certify(path).reproduced, fault), settings, say)
+    what = f"{title}\n" if fault is None else f"{title}\n{fault}\n"
+    return _told(Done(result, path, certify.certify(path).reproduced, fault), settings, say, what)
 
 
-def _told(done: Done, settings: Settings, say: Say) -> Done:
+def _told(done: Done, settings: Settings, say: Say, what: str = "") -> Done:
+    """As of a graph: the program, what it does, and how it was found."""
     if settings.log:
         settings.log.write_text(done.result.log() + "\n")
-    say(f"\n{done.result.text}\n{done.result}")
+    say(f"\n{done.result.text}\n{what}{done.result}")
     if done.certified is not None:
         say(f"It does {'the same' if done.certified else 'NOT do the same'} in a new process.")
     say(modes.wrote(done.path, done.certified is not False))
