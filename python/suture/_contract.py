@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from suture._contract_cases import Case, all_cases
+from suture._value_text import number, wrong_value
 
 if TYPE_CHECKING:
     from suture._core import Graph
@@ -192,7 +193,7 @@ def _compare_outcomes(expected: _Outcome, actual: _Outcome, ulp: int, original: 
         if isinstance(e, np.ndarray) and not _close(e, a, ulp):
             stored = not _same_bits(e, original[position])
             what = "stored into wrongly" if stored else "changed, and the graph does not store into it"
-            raise _Broken("mutation", f"input {position} is {what}: {_difference(e, a)}")
+            raise _Broken("mutation", f"input {position} is {what}: {_difference(f'input {position}', e, a)}")
 
 
 def _compare_value(expected: Any, actual: Any, ulp: int, where: str) -> None:
@@ -211,7 +212,7 @@ def _compare_value(expected: Any, actual: Any, ulp: int, where: str) -> None:
     if isinstance(expected, np.ndarray) and _layout(expected) != _layout(actual):
         raise _Broken("strides", f"{where} has strides {actual.strides}, NumPy's has {expected.strides}")
     if not _close(expected, actual, ulp):
-        raise _Broken("values", f"{where}: {_difference(expected, actual)}")
+        raise _Broken("values", _difference(where, expected, actual))
     if isinstance(expected, np.ndarray) and expected.flags.writeable != actual.flags.writeable:
         state = "writeable" if actual.flags.writeable else "read-only"
         raise _Broken("aliases", f"{where} is {state}, NumPy's is not")
@@ -231,11 +232,11 @@ def _close(expected: Any, actual: Any, ulp: int) -> bool:
     return bool(np.all(same))
 
 
-def _difference(expected: Any, actual: Any) -> str:
+def _difference(where: str, expected: Any, actual: Any) -> str:
     e, a = np.asarray(expected), np.asarray(actual)
     wrong = ~((e == a) | ((e != e) & (a != a)))
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return f"{int(wrong.sum())} of {e.size} elements differ, at {list(at)} {a[at]!r} instead of {e[at]!r}"
+    return wrong_value(where, number(a[at]), number(e[at]), at, wrong=int(wrong.sum()), size=e.size)
 
 
 def _aliases(results: list[Any], inputs: tuple[Any, ...]) -> set[tuple[str, str]]:
@@ -367,10 +368,7 @@ def check_backend(
     known, left_out = list(LAWS), set(without)
     for law in sorted(left_out):
         if law not in LAWS:
-            near = _core.nearest_name(law, known)
-            raise ValueError(
-                f"no law is named '{law}'" + (f"; did you mean '{near}'?" if near else f"; known: {known}")
-            )
+            raise ValueError(f"no law is named '{law}'{_core.did_you_mean(law, known, f'; known: {known}')}")
     chosen = [case for case in all_cases() if cases in case.name]
     if not chosen:
         raise ValueError(f"no program's name contains {cases!r}")

@@ -21,44 +21,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from suture._minify.difference import Difference, distance, type_difference, value_difference
 from suture._minify.reference import Op, Program, op_rows, wide_dtype, widened
-from suture._ulps import same_bits, ulp_distance
+from suture._ulps import same_bits
 
 SAFETY = 4.0
 RUNS = 16  # perturbed runs: as many as it takes to explain a difference, and no more
 SEED = 20_000
 
 Fresh = Callable[[], list[Any]]  # inputs for one call, equal ones every time
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One result that is not NumPy's.
-
-    what     "output 2" or "input 0 after the call"
-    kind     wrong_type, wrong_dtype, wrong_shape or wrong_value
-    index    of the element that is off most; () for numbers
-    ulp      its distance from NumPy's; inf: not to be measured
-    allowed  what rounding explains, in ULP
-    """
-
-    what: str
-    kind: str
-    message: str
-    index: tuple[int, ...] = ()
-    got: str = ""
-    wanted: str = ""
-    ulp: float = 0.0
-    allowed: float = 0.0
-    count: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def judge(
@@ -79,9 +54,7 @@ def judge(
             found.append(other)
         elif not _same(got, wanted, node in program.any_zero):
             free = fast or node in program.tainted
-            unsure.append((what, node, got, wanted)) if free else found.append(
-                _value_difference(what, got, wanted, None)
-            )
+            unsure.append((what, node, got, wanted)) if free else found.append(value_difference(what, got, wanted, 0.0))
     return found + _unexplained(program, fresh, unsure, fast)
 
 
@@ -95,56 +68,6 @@ def _named(
 ) -> list[tuple[str, str, Any, Any]]:
     rows = zip(nodes, got, wanted, strict=True)
     return [(f"{word} {i}", node, mine, right) for i, (node, mine, right) in enumerate(rows)]
-
-
-def type_difference(what: str, got: Any, wanted: Any) -> Difference | None:
-    """Another type, dtype or shape."""
-    if type(got) is not type(wanted):
-        return Difference(what, "wrong_dtype", f"{what} is {_type_text(got)}; NumPy gives {_type_text(wanted)}")
-    a, b = np.asarray(got), np.asarray(wanted)
-    if a.dtype != b.dtype:
-        return Difference(what, "wrong_dtype", f"{what} is of dtype {a.dtype}; NumPy gives {b.dtype}")
-    if a.shape != b.shape:
-        return Difference(what, "wrong_shape", f"{what} has the shape {a.shape}; NumPy gives {b.shape}")
-    return None
-
-
-def _type_text(value: Any) -> str:
-    return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-
-
-def distance(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Per element in ULP; of integers and truth values 0 or inf."""
-    if wanted.dtype.kind in "fc":
-        return ulp_distance(got, wanted)
-    return np.where(got == wanted, 0.0, np.inf)
-
-
-def _value_difference(what: str, got: Any, wanted: Any, allowed: np.ndarray | None) -> Difference:
-    """Of the element that is off most beyond what is allowed (ULP per element; None: nothing)."""
-    a, b = np.asarray(got), np.asarray(wanted)
-    far = distance(a, b)
-    excess = far - (allowed if allowed is not None else 0.0)
-    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), a.shape)) if a.ndim else ()
-    limit = float(allowed[index]) if allowed is not None else 0.0
-    count = int(np.count_nonzero(excess > 0)) or int(a.size)
-    place = what + (f"[{', '.join(map(str, index))}]" if index else "")
-    message = f"{place} is {_number(a[index])}; NumPy gives {_number(b[index])}"
-    if a.dtype.kind in "fc" and far[index]:
-        message += f" ({far[index]:.4g} ULP; rounding explains {limit:.3g})"
-    elif a.dtype.kind in "fc":
-        message += " (another zero)"
-    if a.size > 1:
-        message += f"; {count} of {a.size} elements are wrong"
-    return Difference(
-        what, "wrong_value", message, index, _number(a[index]), _number(b[index]), float(far[index]), limit, count
-    )
-
-
-def _number(value: Any) -> str:
-    if value.dtype.kind == "f":
-        return repr(float(value))
-    return repr(complex(value)) if value.dtype.kind == "c" else str(value)
 
 
 # --- how far right results lie apart --------------------------------------------------------------------------------------
@@ -183,7 +106,7 @@ def _unexplained(
             return []
     truth = _values_of(program, fresh, unsure, wide=True)
     left = [i for i in left if _is_farther(unsure[i][2], spreads[i], np.asarray(truth[i]))]
-    return [_value_difference(unsure[i][0], unsure[i][2], unsure[i][3], spreads[i].allowed()) for i in left]
+    return [value_difference(unsure[i][0], unsure[i][2], unsure[i][3], spreads[i].allowed()) for i in left]
 
 
 def _within_one(got: Any, wanted: Any) -> bool:

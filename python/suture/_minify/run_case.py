@@ -22,8 +22,10 @@ import numpy as np
 from suture import _core
 from suture._minify import plain_text
 from suture._minify.case import Case, CaseError
+from suture._minify.difference import value_difference
 from suture._minify.signature import INVALID, KINDS, PASSED, Outcome
 from suture._ulps import ulps_of_largest
+from suture._value_text import other_type
 
 TOLERANCE_ULP = 4096
 _MOST_PLACES = 64
@@ -225,17 +227,17 @@ def _difference(got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome 
         message = f"{len(got.results)} results instead of {len(wanted.results)}"
         return Outcome("run_error", "run", "TypeError", message, call=number)
     for index, (mine, right) in enumerate(zip(got.results, wanted.results, strict=True)):
-        found = _value_difference(mine, right, exact)
+        found = _value_difference(f"output {index}", mine, right, exact)
         if found is None:
             mine_shares = [_shares(mine, each) for each in got.inputs]
             if mine_shares != [_shares(right, each) for each in wanted.inputs]:
-                found = "wrong_alias", f"result {index} shares memory with inputs in another way than NumPy's"
+                found = "wrong_alias", f"output {index} shares memory with inputs in another way than NumPy's"
         if found:
-            return Outcome(found[0], "compare", message=f"result {index}: {found[1]}", call=number, output=index)
+            return Outcome(found[0], "compare", message=found[1], call=number, output=index)
     for index, (mine, right) in enumerate(zip(got.inputs, wanted.inputs, strict=True)):
-        found = _value_difference(mine, right, exact)
+        found = _value_difference(f"input {index} after the call", mine, right, exact)
         if found:
-            return Outcome(found[0], "compare", message=f"input {index} after the call: {found[1]}", call=number)
+            return Outcome(found[0], "compare", message=found[1], call=number)
     new = [each for each in got.warnings if each not in wanted.warnings]
     return Outcome("warning", "run", message=new[0], call=number) if new else None
 
@@ -247,7 +249,7 @@ def given_again(
     own. earlier: what call `of` returned."""
     for index, result in enumerate(results):
         if any(_shares(result, each) for each in earlier) and not any(_shares(result, each) for each in inputs):
-            message = f"result {index} lies in the memory of what call {of} returned"
+            message = f"output {index} lies in the memory of what call {of} returned"
             return Outcome("wrong_alias", "compare", message=message, call=call, output=index)
     return None
 
@@ -257,41 +259,19 @@ def _shares(result: Any, value: Any) -> bool:
     return arrays and np.may_share_memory(result, value)
 
 
-def _value_difference(mine: Any, right: Any, exact: bool) -> tuple[str, str] | None:
+def _value_difference(what: str, mine: Any, right: Any, exact: bool) -> tuple[str, str] | None:
     """(kind, what differs), or None."""
-    if type(mine) is not type(right):
-        return "wrong_dtype", f"{_type_text(mine)} instead of {_type_text(right)}"
+    if other := other_type(what, mine, right):
+        return other
     a, b = np.asarray(mine), np.asarray(right)
-    if a.dtype != b.dtype:
-        return "wrong_dtype", f"{a.dtype} instead of {b.dtype}"
-    if a.shape != b.shape:
-        return "wrong_shape", f"shape {a.shape} instead of {b.shape}"
     if not _same_values(a, b, exact):
-        return "wrong_value", _worst(a, b)
+        return "wrong_value", value_difference(what, mine, right).message
     if a.strides != b.strides:
-        return "wrong_strides", f"strides {a.strides} instead of {b.strides}"
+        return "wrong_strides", f"{what} has the strides {a.strides}; NumPy gives {b.strides}"
     return None
-
-
-def _type_text(value: Any) -> str:
-    return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
 
 
 def _same_values(a: np.ndarray, b: np.ndarray, exact: bool) -> bool:
     if exact or a.dtype.kind not in "fc":
         return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
     return ulps_of_largest(a, b) <= TOLERANCE_ULP
-
-
-def _worst(a: np.ndarray, b: np.ndarray) -> str:
-    """The element that is off most, in words."""
-    with np.errstate(all="ignore"):
-        if a.dtype.kind == "b":
-            distance = np.array(a != b, float)
-        else:
-            distance = np.array(np.abs(a.astype(float) - b.astype(float)))
-            distance[np.isnan(distance) & ~(np.isnan(a) & np.isnan(b))] = np.inf
-        distance = np.where(np.isnan(distance), 0.0, distance)
-    place = tuple(int(i) for i in np.unravel_index(np.argmax(distance), a.shape))
-    where = f" at {list(place)}" if place else ""
-    return f"{a[place]!r} instead of {b[place]!r}{where}; {np.count_nonzero(distance)} of {a.size} values differ"

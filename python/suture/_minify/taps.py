@@ -28,13 +28,15 @@ import numpy as np
 
 from suture import _core
 from suture._minify import child, run_case
-from suture._minify.accuracy import Difference, Fresh, distance, judge, type_difference
+from suture._minify.accuracy import Fresh, judge
 from suture._minify.case import Case
+from suture._minify.difference import Difference, distance, type_difference
 from suture._minify.first_failing import first_failing
 from suture._minify.reference import ANY_ZERO, Op, Program, program_of, widened
 from suture._minify.signature import signal_name
 from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
+from suture._value_text import wrong_value
 
 Compile = Callable[[_core.Graph], Callable[..., Any]]
 
@@ -151,7 +153,7 @@ def first_wrong(
     row = analysis.first
     if row is None:
         return None
-    message = f"{row.where}: {row.why}: {row.got} instead of {row.wanted}"
+    message = f"{row.where}: {row.why}: {wrong_value(row.node, row.got, row.wanted, row.index, right='right is')}"
     return Difference(row.node, "wrong_value", message, row.index, row.got, row.wanted, row.ulp, row.bound)
 
 

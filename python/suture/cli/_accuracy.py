@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suture._dump_run import BOUND, ulps
+from suture._value_text import wrong_value
 from suture.cli._call_record import (
     ArgumentReader,
     ArgumentWriter,
@@ -308,11 +309,12 @@ def _shown(value: Any) -> str:
 def _difference(name: str, expected: Any, got: Any) -> str:
     """Of arrays of one kind the first element that differs."""
     arrays = isinstance(expected, np.ndarray) and isinstance(got, np.ndarray)
+    index: tuple[Any, ...] = ()
     if arrays and expected.dtype == got.dtype and expected.shape == got.shape:
         same = [digest_of(a) == digest_of(b) for a, b in zip(expected.ravel(), got.ravel(), strict=True)]
         index = np.unravel_index(same.index(False), expected.shape)
-        name, expected, got = f"{name}[{', '.join(map(str, index))}]", expected[index], got[index]
-    return f"{name} is {_shown(got)}; NumPy gives {_shown(expected)}"
+        expected, got = expected[index], got[index]
+    return wrong_value(name, _shown(got), _shown(expected), index)
 
 
 def compared(number: int, numpy_gave: list[Leaf], suture_gave: list[Leaf]) -> dict[str, Any]:
