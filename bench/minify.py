@@ -1,7 +1,7 @@
 """The minifier on seeded faults: what is left, oracle calls, time; the cost of a call; PyTorch's minifier on the same chains.
 
 Calls are candidates that were judged: `graph` those that had fewer ops or results, `form` those that asked for simpler inputs, sizes,
-dtypes, layouts, values, options. `runs` also has the first runs of a case and the last check; `children` are the processes.
+dtypes, layouts, values, options. `runs` also has the first runs of a case and the last check; `children` are the processes, `built` the runs of the C++ compiler.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench import bars
 from bench.minify_beside_torch import beside_torch
 from bench.minify_faults import FAULTS as BACKEND_FAULTS
 from bench.minify_faults import Seeded, chain, dag, is_minimal, ops_of, proves_itself
-from bench.minify_native_faults import NATIVE_FAULTS
+from bench.minify_native_faults import NATIVE_FAULTS, native_chain, native_dag
 from bench.minify_program_faults import PROGRAM_FAULTS, reduced
 from bench.minify_program_faults import is_minimal as program_is_minimal
 from suture._minify.minimise import Result, minimise
@@ -23,6 +23,7 @@ from suture._minify.oracle import Limits, Oracle, Servers
 
 FAULTS = [*BACKEND_FAULTS, *NATIVE_FAULTS]
 CALLS = 60  # whose cost is measured
+_WRONG = "kind=wrong_value,error=0.5"
 
 
 def _reduced(seeded: Seeded, servers: Servers, workers: int = 1, case: Any = None) -> Result:
@@ -31,7 +32,7 @@ def _reduced(seeded: Seeded, servers: Servers, workers: int = 1, case: Any = Non
 
 
 def faults(servers: Servers) -> None:
-    columns = f"{'calls':>9} {'graph':>5} {'form':>4} {'runs':>5} {'children':>8} {'seconds':>8}"
+    columns = f"{'calls':>9} {'graph':>5} {'form':>4} {'runs':>5} {'children':>8} {'built':>5} {'seconds':>8}"
     print(f"{'seeded fault':<46} {'seen as':<17} {'ops':>10} {columns}")
     minimal = within = same = certain = 0
     for seeded in FAULTS:
@@ -44,7 +45,8 @@ def faults(servers: Servers) -> None:
         certain += proves_itself(result)
         ops = f"{case.op_count} -> {result.case.op_count}"
         calls = f"{result.calls} <= {seeded.calls}"
-        split = f"{result.graph_calls:>5} {result.calls - result.graph_calls:>4} {result.runs:>5} {result.children:>8}"
+        split = f"{result.graph_calls:>5} {result.calls - result.graph_calls:>4} {result.runs:>5}"
+        split += f" {result.children:>8} {result.compiles:>5}"
         row = f"{seeded.name:<46} {result.signature.kind:<17} {ops:>10} {calls:>9} {split} {result.seconds:>8.2f}"
         print(row, flush=True)
     bars.at_least("minify: seeded faults that end minimal", minimal, len(FAULTS))
@@ -63,6 +65,23 @@ def large_graphs(servers: Servers) -> None:
     crash = minimise(dag(200, {111: "maximum"}, "op=maximum,kind=segfault", 2), workers=2)
     print(f"crash in 200 ops, 2 workers: {crash.seconds:.1f} s, {crash.calls} calls")
     bars.at_most("minify: seconds for a crash in 200 ops, 2 workers", crash.seconds, 30)
+
+
+def compiled_together() -> None:
+    """Native candidates of one run of the C++ compiler, beside the same search with a run for each."""
+    for name, case in (
+        ("any 12 ops of a chain of 100", native_chain(100, "maximum", f"{_WRONG},op=maximum,when=nodes>=12")),
+        ("any 8 ops of 80, crash", native_dag(80, "maximum", "kind=segfault,op=maximum,when=nodes>=8")),
+        ("two ops of a chain of 60", native_chain(60, "mul", f"{_WRONG},op=mul,with=sin")),
+    ):
+        apart, joined = (minimise(case, joins=joins) for joins in (False, True))
+        faster = apart.seconds / joined.seconds
+        print(
+            f"{name}: {joined.calls} candidates, {apart.compiles} -> {joined.compiles} runs of the C++ compiler, "
+            f"{apart.seconds:.2f} -> {joined.seconds:.2f} s ({faster:.2f} times faster)"
+        )
+        bars.at_most(f"minify: compiler runs with candidates together, {name}", joined.compiles / apart.compiles, 0.6)
+        bars.holds(f"minify: the same steps with candidates together, {name}", joined.log() == apart.log())
 
 
 def cost_of_a_call() -> None:
@@ -102,6 +121,7 @@ def minify() -> None:
     with Servers() as servers:
         cost_of_a_call()
         large_graphs(servers)
+        compiled_together()
         faults(servers)
         programs()
         beside_torch(servers)

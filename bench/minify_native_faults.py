@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.minify_faults import Seeded, chain
+from bench.minify_faults import Seeded, chain, dag
 from suture._minify.case import Case
 
 _KEEPING = ("neg", "pos")
@@ -20,6 +20,11 @@ def native_chain(length: int, op: str, fault: str, calls: int = 1) -> Case:
     marked = {at: op} | {i: _KEEPING[i % 2] for i in range(at + 1, length)}
     case = chain(length, marked, "op=*", calls=calls)
     return replace(case, backend="native", options={"inject_fault": fault})
+
+
+def native_dag(length: int, op: str, fault: str) -> Case:
+    """Ops over values before them, `op` in the middle, compiled natively with this fault."""
+    return replace(dag(length, {length // 2: op}, "op=*"), backend="native", options={"inject_fault": fault})
 
 
 def _seeded(

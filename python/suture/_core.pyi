@@ -352,6 +352,14 @@ def compile_graph(
     """Compiles a graph on the path that captured graphs take; `inputs` are the examples that other backends get. What a backend
     raises is raised, and RuntimeError for a defect of the compiler. The callable trusts its inputs: see Graph.check_inputs."""
 
+def compile_ahead(graphs: Sequence[tuple[Graph, str, dict[str, str] | None]]) -> None:
+    """Compiles the kernels of several graphs (graph, numerics, options) in one run of the C++ compiler, into the disk cache: there
+    compile_graph(backend="native") finds them. Does nothing without a cache. A graph that cannot be compiled is left out: it says so
+    when it is compiled."""
+
+def compiler_runs() -> int:
+    """Runs of a C++ compiler in this process until now."""
+
 class Record(TypedDict):
     serial: int
     began: float  # seconds since the epoch

@@ -140,6 +140,9 @@ class Reducer:
         """Serial answers from the `first` on: (candidate, question in words, verdict, counted)."""
 
     def next_batch(self, count: int = 1) -> list[tuple[int, list[int], str]]: ...
+    def look_ahead(self, count: int, least: float) -> list[tuple[list[int], float]]:
+        """Choices that nobody judges yet and that will be asked with at least this chance, most likely first, and the chances."""
+
     def report(self, candidate: int, verdict: str, counted: bool = True) -> None:
         """Verdicts: same, pass, other, infra. ValueError for a candidate that is not waiting."""
 

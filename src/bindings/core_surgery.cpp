@@ -8,6 +8,7 @@
 #include "bindings/core_graph.h"
 #include "cpython/numpy_api.h"
 #include "driver/backend.h"
+#include "driver/native_backend.h"
 #include "graph/attr_text.h"
 #include "graph/canonical.h"
 #include "graph/print.h"
@@ -215,6 +216,19 @@ nb::object compile_standalone(GraphObject& self, nb::object inputs, const std::s
   return nb::steal<nb::object>(callable.release());
 }
 
+// (graph, numerics, options) each
+void compile_ahead_of(const nb::list& rows) {
+  std::vector<GraphAhead> graphs;
+  for (nb::handle row : rows) {
+    FrameOptions frame;
+    frame.numerics = nb::cast<std::string>(row[1]);
+    frame.overrides = overridden_options(nb::borrow(row[2]));
+    graphs.push_back({nb::cast<const GraphObject&>(row[0]).graph, std::move(frame)});
+  }
+  const Status status = compile_ahead(graphs, compiler());
+  if (!status.ok() && status.error().kind == ErrorKind::kPython) throw nb::python_error();
+}
+
 }  // namespace
 
 void bind_graph_surgery(nb::module_& module, nb::class_<GraphObject>& graph) {
@@ -232,6 +246,8 @@ void bind_graph_surgery(nb::module_& module, nb::class_<GraphObject>& graph) {
   module.def("compile_graph", &compile_standalone, nb::arg("graph"), nb::arg("inputs") = nb::make_tuple(),
              nb::kw_only(), nb::arg("backend") = "native", nb::arg("backend_callable") = nb::none(),
              nb::arg("numerics") = "exact", nb::arg("options") = nb::none());
+  module.def("compile_ahead", &compile_ahead_of, nb::arg("graphs"));
+  module.def("compiler_runs", [] { return compiler().compiler_runs(); });
 }
 
 }  // namespace suture

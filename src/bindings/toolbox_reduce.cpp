@@ -60,6 +60,13 @@ nb::list batch_of(Reducer& reducer, int count) {
   return rows;
 }
 
+nb::list likely_from(const Reducer& reducer, int count, double least) {
+  nb::list rows;
+  for (const Reducer::Likely& likely : reducer.look_ahead(count, least))
+    rows.append(nb::make_tuple(likely.choice, likely.chance));
+  return rows;
+}
+
 nb::list steps_from(const Reducer& reducer, size_t first) {
   nb::list rows;
   for (size_t i = first; i < reducer.steps().size(); ++i) {
@@ -83,6 +90,7 @@ void bind_reduce(nb::module_& module) {
       .def_prop_ro("bound", &Reducer::bound)
       .def("steps", &steps_from, nb::arg("first") = 0)
       .def("next_batch", &batch_of, nb::arg("count") = 1)
+      .def("look_ahead", &likely_from, nb::arg("count"), nb::arg("least"))
       .def(
           "report",
           [](Reducer& reducer, int id, const std::string& verdict, bool counted) {

@@ -4,24 +4,18 @@
 
 #include <algorithm>
 
-#include "capture/source_text.h"
-#include "codegen/emit.h"
 #include "cpython/discard_error.h"
 #include "cpython/objects.h"
 #include "driver/compiler.h"
 #include "driver/failed_compile.h"
 #include "driver/inject_fault.h"
-#include "driver/measure.h"
-#include "driver/perf_hints.h"
+#include "driver/native_backend.h"
 #include "driver/replay.h"
-#include "driver/report_plan.h"
 #include "driver/reports.h"
 #include "graph/print.h"
 #include "graph/symbols.h"
-#include "loop/loop_program.h"
 #include "passes/pass_runner.h"
 #include "runtime/compiled_graph.h"
-#include "schedule/schedule.h"
 
 namespace suture {
 namespace {
@@ -62,27 +56,6 @@ Result<PyRef> example_inputs(const Capture& capture, const FrameInput& input) {
   return list;
 }
 
-// Lowered, and what the passes relied on about sizes becomes the graph's own: guards are built from there.
-Result<Graph> lower_source(GraphSource& source, Compiler& compiler, CompileContext& ctx) {
-  SUTURE_TRY(lowered, lower_graph(source.graph, compiler, ctx));
-  source.graph.env = lowered.env;
-  return lowered;
-}
-
-// Null when nobody asked for measured costs; without figures when the graph cannot be measured.
-std::shared_ptr<const GraphTimes> measured(PyView compiled_graph, PyView replay, const GraphSource& source,
-                                           Compiler& compiler, Phases& phases) {
-  if (!compiler.profiling) return nullptr;
-  const std::vector<PyRef> inputs = source.inputs_to_measure();
-  if (inputs.size() < source.graph.placeholders.size()) return std::make_shared<GraphTimes>();
-  const auto pause = phases.pause();
-  struct Measuring {
-    Measuring() { Compiler::measuring = true; }
-    ~Measuring() { Compiler::measuring = false; }
-  } measuring;
-  return measure_graph(compiled_graph, replay, source.graph, inputs);
-}
-
 // "prog.py:5 [0/1]": where the user's function begins, and which compile it is; of a part of the function also where that
 // begins: "prog.py:5 resume:9 [2/0]".
 std::string place_of(const CodeView& code, const FrameRecord* frame, const CompileId& id) {
@@ -93,79 +66,6 @@ std::string place_of(const CodeView& code, const FrameRecord* frame, const Compi
   if (!part) return fmt::format("{}:{} [{}]", file, code.first_line, compile);
   const char* what = frame->kind == FrameKind::kResume ? "resume" : "loop";
   return fmt::format("{}:{} {}:{} [{}]", file, frame->user_line, what, code.first_line, compile);
-}
-
-// "O2" is 2.
-int kernel_opt(const std::string& text) { return text.back() - '0'; }
-
-void add_debug_info(KernelSource& source, const GeneratedCode& code) {
-  source.debug_info = true;
-  for (const CodeLine& line : code.lines)
-    if (line.where.known()) source.user_lines.push_back({line.line, line.where.file, line.where.line});
-}
-
-Result<PyRef> compile_native(GraphSource& source, PyRef replay, Compiler& compiler, CompileContext& ctx,
-                             Phases& phases) {
-  const std::string& name = source.graph.name;
-  auto lowering = phases.start("passes");
-  SUTURE_TRY(graph, lower_source(source, compiler, ctx));
-  lowering.stop();
-
-  auto generating = phases.start("codegen");
-  SUTURE_TRY(loops, lower(graph, {.numpy_minor = compiler.numpy_minor}));
-  SUTURE_TRY(planned, plan_schedule(loops, graph,
-                                    {.fuse = ctx.options.flag("fusion"),
-                                     .fusion_limit = ctx.options.number("fusion_limit"),
-                                     .order_loops = ctx.options.flag("loop_order")}));
-  SUTURE_TRY(fault, FaultInjector::make(ctx, name));
-  if (fault) SUTURE_TRY_VOID(fault->after_schedule(planned, graph));
-  const auto kept = std::make_shared<const Lowered>(std::move(graph), std::move(loops), std::move(planned));
-  const Graph& lowered = kept->graph;
-  const Schedule& schedule = kept->schedule;
-  report_schedule(ctx, compiler, kept);
-  report_steps(ctx, name, schedule);
-  const CodegenOptions generating_options{.source_line = raw_source_line};
-  SUTURE_TRY(code, fault ? fault->emit(schedule, lowered, generating_options)
-                         : emit(schedule, lowered, generating_options));
-  generating.stop();
-
-  report_memory_plan(ctx, name, code.plan, lowered.env);
-
-  NativeGraph native;
-  if (!code.kernels.empty()) {
-    auto compiling = phases.start("compile");
-    SUTURE_TRY(toolchain, compiler.toolchain());
-    KernelSource kernels{.graph_name = name,
-                         .cpp = code.cpp,
-                         .fast_math = ctx.frame.numerics == "fast",
-                         .opt = kernel_opt(ctx.options.text("kernel_opt")),
-                         .line_table = code.line_table,
-                         .function = source.function,
-                         .place = source.place};
-    for (const KernelInfo& kernel : code.kernels) kernels.symbols.push_back(kernel.name);
-    if (ctx.options.flag("debug_info")) add_debug_info(kernels, code);
-    if (fault) SUTURE_TRY_VOID(fault->before_toolchain(lowered));
-    SUTURE_TRY(library, toolchain->compile(kernels));
-    native.library = std::move(library);
-    compiling.stop();
-    report_kernels(ctx, lowered, code, *native.library);
-    report_assembly(ctx, name, *toolchain, *native.library);
-  }
-  std::vector<SavedInput> saved = saved_inputs(code.plan, lowered.env.hints());
-  native.plan = std::move(code.plan);
-  native.replay = replay;
-  native.symbol_count = static_cast<int>(source.graph.env.symbols().size());
-  native.bindings = source.bindings;
-  native.mutates_inputs = source.graph.mutates_inputs();
-  native.again = source.again;
-  native.on_replay = [report = replay_reporter(ctx, name)](uint32_t status, int flags) {
-    if (!Compiler::measuring) report(status, flags);
-  };
-  SUTURE_TRY(compiled, make_compiled_graph(std::move(native), name));
-  auto times = measured(compiled.get(), replay.get(), source, compiler, phases);
-  const auto pause = phases.pause();  // costs of copies and of the BLAS are measured on the way
-  report_perf_hints(ctx, compiler, kept, std::move(saved), std::move(times));
-  return compiled;
 }
 
 // A backend that raises costs its user the compiled code, not the result; strict mode shows the exception
@@ -265,6 +165,12 @@ Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileCont
   return graph;
 }
 
+Result<Graph> lower_source(GraphSource& source, Compiler& compiler, CompileContext& ctx) {
+  SUTURE_TRY(lowered, lower_graph(source.graph, compiler, ctx));
+  source.graph.env = lowered.env;
+  return lowered;
+}
+
 Result<PyRef> compile_graph(GraphSource& source, Compiler& compiler, CompileContext& ctx, Phases& phases) {
   SUTURE_TRY(replay, make_replay(source.graph, source.call_sites, source.bindings, source.globals));
   if (ctx.frame.backend_callable) {
@@ -304,6 +210,16 @@ std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph) {
   return bindings;
 }
 
+GraphSource standalone_source(Graph& graph, std::vector<InputBinding> bindings) {
+  return {
+      .graph = graph,
+      .bindings = std::move(bindings),
+      .function = graph.name,
+      .place = graph.name,
+      .examples = [] { return Result<PyRef>(Error::internal("backend", "a graph without example inputs")); },
+      .inputs_to_measure = [] { return std::vector<PyRef>(); }};
+}
+
 Result<PyRef> compile_graph(Graph& graph, std::vector<InputBinding> bindings, FrameOptions options,
                             PyView inputs, Compiler& compiler) {
   PyRef list = PyRef::steal(PySequence_List(inputs));
@@ -313,12 +229,8 @@ Result<PyRef> compile_graph(Graph& graph, std::vector<InputBinding> bindings, Fr
   for (const auto& [name, value] : options.overrides) SUTURE_TRY_VOID(chosen.set(name, value));
   CompileContext ctx{compiler.trace, chosen, std::move(options), {compiler.new_frame_id(), 0, 0}};
   Phases phases;
-  GraphSource source{.graph = graph,
-                     .bindings = std::move(bindings),
-                     .function = graph.name,
-                     .place = graph.name,
-                     .examples = [&]() -> Result<PyRef> { return list; },
-                     .inputs_to_measure = [] { return std::vector<PyRef>(); }};
+  GraphSource source = standalone_source(graph, std::move(bindings));
+  source.examples = [&]() -> Result<PyRef> { return list; };
   return compile_graph(source, compiler, ctx, phases);
 }
 

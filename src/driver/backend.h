@@ -46,6 +46,8 @@ Result<PyRef> compile_graph(Capture& capture, const FrameInput& input, Compiler&
 // A graph that stands alone, or one that a backend was given. What a backend raises is raised here.
 Result<PyRef> compile_graph(Graph& graph, std::vector<NativeGraph::InputBinding> bindings,
                             FrameOptions options, PyView inputs, Compiler& compiler);
+// Without example inputs.
+GraphSource standalone_source(Graph& graph, std::vector<NativeGraph::InputBinding> bindings);
 // The bindings of a graph that stands alone. Its inputs are the placeholders', then one int for every symbol that no
 // placeholder carries (symbol_carriers).
 std::vector<NativeGraph::InputBinding> standalone_bindings(const Graph& graph);
@@ -64,5 +66,7 @@ std::vector<NativeGraph::InputBinding> input_bindings(const Capture& capture);
 
 // captured -> lowered, reporting each pass.
 Result<Graph> lower_graph(const Graph& captured, Compiler& compiler, CompileContext& ctx);
+// The same, and what the passes relied on about sizes becomes the graph's own: guards are built from there.
+Result<Graph> lower_source(GraphSource& source, Compiler& compiler, CompileContext& ctx);
 
 }  // namespace suture

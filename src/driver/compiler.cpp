@@ -65,7 +65,7 @@ Status Compiler::set_option(const std::string& name, std::string value) {
   disabled = options.flag("disable");
   if (name == "toolchain" || name == "compiler" || name == "cache_dir" || name == "perf" ||
       name == "perf_dir")
-    retired_toolchains_.push_back(std::move(toolchain_));
+    if (toolchain_) retired_toolchains_.push_back(std::move(toolchain_));
   return ok_status();
 }
 
@@ -361,6 +361,12 @@ Result<Toolchain*> Compiler::toolchain() {
     if (!toolchain_) return Error::unsupported("toolchain", "no C++ compiler was found");
   }
   return toolchain_.get();
+}
+
+int64_t Compiler::compiler_runs() const {
+  int64_t runs = toolchain_ ? toolchain_->compiler_runs() : 0;
+  for (const auto& retired : retired_toolchains_) runs += retired->compiler_runs();
+  return runs;
 }
 
 }  // namespace suture

@@ -67,6 +67,7 @@ class Compiler {
   Result<PyRef> compile_callee(PyView function, FrameRecord& frame);
 
   Result<Toolchain*> toolchain();  // made at the first call
+  int64_t compiler_runs() const;   // of the C++ compiler, all in all
   std::string profile_directory() const;
   std::string cache_directory() const;  // resolved; "" when off
   std::shared_ptr<FrameRecord> record(int frame_id) const;

@@ -11,11 +11,15 @@
 //   - An object from the cache that does not load is compiled again.
 #include <fmt/format.h>
 
+#include <atomic>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "base/kernel_lines.h"
 #include "toolchain/compilers.h"
 #include "toolchain/debug_text.h"
+#include "toolchain/joined_kernels.h"
 #include "toolchain/kernel_cache.h"
 #include "toolchain/kernel_key.h"
 #include "toolchain/prelude.h"
@@ -36,18 +40,25 @@ class CachingToolchain : public Toolchain {
 
   std::string name() const override { return compilers_[current_]->name(); }
   Result<std::unique_ptr<KernelLibrary>> compile(const KernelSource& source) override;
+  Status compile_ahead(std::span<const KernelSource> sources) override;
+  int64_t compiler_runs() const override { return compiler_runs_; }
   Result<std::string> disassemble(const std::string& object) override {
     return compilers_[current_]->disassemble(object);
   }
 
  private:
   Digest key(const ObjectCompiler& compiler, const KernelSource& source) const;
+  Result<ObjectCode> run(ObjectCompiler& compiler, const KernelSource& source);
+  Status compile_joined(const std::vector<KernelSource>& sources, KernelCache& cache);
+  Result<std::unique_ptr<KernelLibrary>> load(ObjectCompiler& compiler, const KernelSource& source,
+                                              std::string object, KernelCache& cache) const;
   Result<std::unique_ptr<KernelLibrary>> compile_with(ObjectCompiler& compiler, const KernelSource& source,
                                                       KernelCache& cache);
   void write_sources(const KernelSource& source, KernelCache& cache, KernelLibrary& library) const;
 
   std::vector<std::unique_ptr<ObjectCompiler>> compilers_;
   size_t current_ = 0;
+  std::atomic<int64_t> compiler_runs_ = 0;
   std::string cache_dir_;
   Digest prelude_;
   ProfileFile* profile_;  // null: profilers are not told
@@ -132,10 +143,9 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
   std::string reason = cache.enabled() ? "no entry has this key" : "the disk cache is off";
   if (cache.enabled()) {
     if (auto object = cache.load(digest)) {
-      auto library = compiler.load(*object, source.symbols);
+      auto library = load(compiler, source, std::move(*object), cache);
       if (library.ok()) {
         (*library)->from_cache = true;
-        (*library)->object = std::move(*object);
         (*library)->tool = "disk cache";
         (*library)->cache_key = key_text;
         (*library)->cache_reason = "hit";
@@ -146,7 +156,7 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
       reason = cache.miss_reason();
     }
   }
-  SUTURE_TRY(code, compiler.compile(source));
+  SUTURE_TRY(code, run(compiler, source));
   SUTURE_TRY(library, compiler.load(code.bytes, source.symbols));
   if (cache.enabled()) cache.store(digest, code.bytes);
   const double link = library->times.link;
@@ -157,6 +167,55 @@ Result<std::unique_ptr<KernelLibrary>> CachingToolchain::compile_with(ObjectComp
   library->cache_key = key_text;
   library->cache_reason = reason;
   return library;
+}
+
+Result<ObjectCode> CachingToolchain::run(ObjectCompiler& compiler, const KernelSource& source) {
+  ++compiler_runs_;
+  return compiler.compile(source);
+}
+
+// From what a cache entry holds: an object, or where the object is that the kernels are part of.
+Result<std::unique_ptr<KernelLibrary>> CachingToolchain::load(ObjectCompiler& compiler,
+                                                              const KernelSource& source, std::string object,
+                                                              KernelCache& cache) const {
+  const std::optional<PartOfObject> place = PartOfObject::read(object);
+  if (!place) {
+    SUTURE_TRY(library, compiler.load(object, source.symbols));
+    library->object = std::move(object);
+    return library;
+  }
+  auto whole = cache.load(place->whole);
+  if (!whole) return Error::unsupported("toolchain", "the object that it is part of is gone");
+  SUTURE_TRY(library, compiler.load(*whole, symbols_in_part(source.symbols, place->part)));
+  library = part_of(std::move(library), source.symbols, place->part);
+  library->object = std::move(*whole);
+  return library;
+}
+
+Status CachingToolchain::compile_ahead(std::span<const KernelSource> sources) {
+  KernelCache cache(cache_dir_);
+  if (!cache.enabled()) return ok_status();
+  std::set<Digest> seen;
+  std::map<std::pair<bool, int>, std::vector<KernelSource>> missing;  // by flags
+  for (const KernelSource& source : sources) {
+    const Digest digest = key(*compilers_[current_], source);
+    if (source.debug_info || !seen.insert(digest).second || cache.load(digest)) continue;
+    missing[{source.fast_math, source.opt}].push_back(source);
+  }
+  for (const auto& [flags, group] : missing)
+    if (group.size() > 1) SUTURE_TRY_VOID(compile_joined(group, cache));
+  return ok_status();
+}
+
+Status CachingToolchain::compile_joined(const std::vector<KernelSource>& sources, KernelCache& cache) {
+  ObjectCompiler& compiler = *compilers_[current_];
+  const KernelSource whole = joined(sources);
+  SUTURE_TRY(code, run(compiler, whole));
+  const Digest digest = key(compiler, whole);
+  cache.store(digest, code.bytes);
+  for (size_t part = 0; part < sources.size(); ++part)
+    cache.store(key(compiler, sources[part]), PartOfObject{part, digest}.payload());
+  return ok_status();
 }
 
 void CachingToolchain::write_sources(const KernelSource& source, KernelCache& cache,

@@ -1,11 +1,13 @@
 // The clang plugin, seen from the host: a shared object that is opened at the first real compile, RTLD_LOCAL
 // so that its LLVM does not meet another one in the process, and never closed (LLVM registers thread-local
-// and exit-time state).
+// and exit-time state). A process has one per file: what it precompiled serves every toolchain, also those that other options
+// make.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <chrono>
+#include <map>
 #include <mutex>
 
 #include "toolchain/compilers.h"
@@ -78,20 +80,19 @@ class PluginCompiler : public ObjectCompiler {
   }
 
  private:
-  Result<ObjectCompiler*> plugin(double& load_ms) {
-    const std::lock_guard lock(mutex_);
-    if (!compiler_) {
-      const auto start = std::chrono::steady_clock::now();
-      SUTURE_TRY(opened, open_plugin(path_));
-      compiler_ = std::move(opened);
-      load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    }
-    return compiler_.get();
+  Result<ObjectCompiler*> plugin(double& load_ms) const {
+    static auto& opened = *new std::map<std::string, std::unique_ptr<ObjectCompiler>>();  // outlives kernels
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    const auto known = opened.find(path_);
+    if (known != opened.end()) return known->second.get();
+    const auto start = std::chrono::steady_clock::now();
+    SUTURE_TRY(compiler, open_plugin(path_));
+    load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return (opened[path_] = std::move(compiler)).get();
   }
 
   std::string path_;
-  std::mutex mutex_;
-  std::unique_ptr<ObjectCompiler> compiler_;
 };
 
 }  // namespace

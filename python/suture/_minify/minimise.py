@@ -21,11 +21,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from suture._minify import lowered as lowering
-from suture._minify import simplify, suspects
+from suture._minify import simplify, suspects, together
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.checkpoint import Checkpoint
 from suture._minify.defaults import BUDGET, RUN_SECONDS
@@ -87,6 +88,7 @@ class Result:
                inputs, sizes, dtypes, layouts, values, options, calls
     runs       of cases, all in all: also the first ones and the last check, which lead to nothing smaller
     children   processes that ran them
+    compiles   runs of the C++ compiler for them
     run_limit  seconds after which a stage of the last runs was a hang
     complete   False: interrupted, or the budget was used up; `stopped` says why
     """
@@ -101,6 +103,7 @@ class Result:
     graph_calls: int = 0
     runs: int = 0
     children: int = 0
+    compiles: int = 0
     seconds: float = 0.0
     run_limit: float = RUN_SECONDS
     complete: bool = True
@@ -157,6 +160,7 @@ def minimise(
     oracle: TestOracle | None = None,
     lowered: bool = False,
     servers: Servers | None = None,
+    joins: bool = True,
 ) -> Result:
     """Reduces a failing case.
 
@@ -170,11 +174,12 @@ def minimise(
     oracle      judges in place of the one that compares with the signature (predicate.py)
     lowered     reduce the lowered graph if it fails in the same way
     servers     processes that stay for the next search
+    joins       native candidates that probably come next are compiled along (together.py); the result does not depend on it
 
     NotReproduced when the case does not fail; MinifyError when inputs are too large, or the checkpoint cannot be written.
     KeyboardInterrupt while searching ends the search: the result then says that it is not complete.
     """
-    search = _Search(case, workers, progress, budget, seconds)
+    search = _Search(case, workers, progress, budget, seconds, joins)
     with oracle or Oracle(case, signature, limits, workers=workers, servers=servers) as judge:
         search.start(judge, Path(checkpoint) if checkpoint else None, max_bytes)
         try:
@@ -200,8 +205,10 @@ class _Search:
         progress: Callable[[Progress], None] | None,
         budget: int,
         seconds: float | None,
+        joins: bool,
     ) -> None:
         self._given, self._workers, self._progress, self._budget = case, workers, progress, budget
+        self._joins = joins
         self._began = time.monotonic()
         self._deadline = self._began + seconds if seconds else None
         self._known: dict[str, Verdict] = {}
@@ -336,7 +343,8 @@ class _Search:
                 if case.key in self._known:
                     reducer.report(candidate, self._known[case.key], case.key not in self._free)
                 else:
-                    waiting[self._oracle.submit(case)] = candidate
+                    ahead = partial(self._ahead, stage, reducer, case)
+                    waiting[self._oracle.submit(case, ahead=ahead)] = candidate
             for ticket, judgement in self._oracle.wait() if waiting else ():
                 if ticket == self._second:
                     self._hold_against(judgement)
@@ -356,6 +364,17 @@ class _Search:
         if reducer.out_of_budget:
             raise _Stop(f"the budget of {self._budget} oracle calls is used up")
         return reducer
+
+    def _ahead(self, stage: Stage, reducer: Reducer, beside: Case) -> list[Case]:
+        """Candidates that come next and are better compiled along."""
+        cases: list[Case] = []
+        if not self._joins or together.is_large(beside):
+            return cases
+        for choice, chance in reducer.look_ahead(together.MOST - 1, together.LEAST_CHANCE):
+            case = self._built(stage, choice)
+            if case is not None and case.key not in self._known and together.is_worth_it(chance, case.op_count):
+                cases.append(case)
+        return cases
 
     def _run_again(self) -> None:
         """A candidate passed, or failed in another way. Before more of them are judged: does the case as it was given fail each time?
@@ -425,6 +444,7 @@ class _Search:
     def finish(self) -> None:
         self.result.run_limit = self._oracle.limits.seconds
         self.result.runs, self.result.children = self._oracle.runs, self._oracle.children
+        self.result.compiles = self._oracle.compiles
         self.result.seconds = self._seconds()
 
     def begin_again(self) -> None:

@@ -27,12 +27,12 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
-from suture._minify import wire
+from suture._minify import together, wire
 from suture._minify.case import Case, Input
 from suture._minify.defaults import RUN_SECONDS
-from suture._minify.server import QUIET_OPTIONS
+from suture._minify.server import AHEAD, QUIET_OPTIONS
 from suture._minify.signature import INVALID, PASSED, Outcome, Signature, Verdict, is_wanted
 
 _GRACE = 20.0  # seconds in which a server must answer beyond the limits of its cases
@@ -86,6 +86,17 @@ class Judgement:
     runs: int = 1
 
 
+class _Answer(NamedTuple):
+    """
+    new_child  a child was forked for it
+    compiles   runs of a C++ compiler in the child
+    """
+
+    outcomes: list[Outcome]
+    new_child: bool
+    compiles: int
+
+
 class _Server:
     """One server process and what it was sent."""
 
@@ -94,6 +105,7 @@ class _Server:
         self._sent: OrderedDict[str, int] = OrderedDict()  # digest -> bytes, least recently used first
         self._process: subprocess.Popen[bytes] | None = None
         self._directory = ""  # of its temporary files; known when it has said hello
+        self.has_kernels_of: set[str] = set()  # keys of together.py
         self.pid = 0
         if fork:
             self._fork(theirs, others)
@@ -150,7 +162,9 @@ class _Server:
             raise MinifyError(f"candidates cannot be run: {hello['error']}")
         self._directory = hello["directory"]
 
-    def request(self, cases: Sequence[Case], limits: Limits, alone: bool, times: int = 1) -> None:
+    def request(
+        self, cases: Sequence[Case], limits: Limits, alone: bool, times: int = 1, ahead: Sequence[Case] = ()
+    ) -> None:
         if not self._directory:
             self._greet()
         arrays: list[Input] = []
@@ -175,15 +189,17 @@ class _Server:
             "limits": limits.header(),
             "alone": alone,
             "times": times,
+            "ahead": [together.row_of(case) for case in (*cases, *ahead)] if ahead else [],
             "forget": forget,
             "arrays": [(item.digest, item.dtype, item.shape) for item in arrays],
         }
         wire.send(self.connection, header, [item.data.tobytes() for item in arrays])
+        self.has_kernels_of.update(map(together.key_of, (*cases, *ahead)))
 
-    def answer(self) -> tuple[list[Outcome], bool]:
-        """Outcomes, and whether a child was forked for them."""
+    def answer(self) -> _Answer:
         told, _ = wire.receive(self.connection)
-        return [Outcome.from_dict(row) for row in told["outcomes"]], told["new_child"]
+        outcomes = [Outcome.from_dict(row) for row in told["outcomes"]]
+        return _Answer(outcomes, told["new_child"], told["compiles"])
 
     def close(self, patience: float = _GRACE) -> None:
         """The server ends what it is doing, removes its files and exits; after `patience` seconds it is killed."""
@@ -235,6 +251,7 @@ class _Job:
     outcomes: list[Outcome]
     repeats: int
     alone: bool
+    ahead: together.Ahead = together.nothing
 
     def may_be_of_others(self, outcome: Outcome, verdict: Verdict, new_child: bool) -> bool:
         """What ran before in its child may have used up what it needed: memory, files."""
@@ -270,6 +287,7 @@ class Oracle:
         self.repeats = 1  # runs of a candidate that does not fail
         self.runs = 0  # of cases, all in all
         self.children = 0  # processes that ran them
+        self.compiles = 0  # runs of a C++ compiler
         self.reuses = False  # candidates share children
         self.rate = 1.0  # of runs in which the case failed
         self.failure: Outcome | None = None  # the first that was the signature's
@@ -281,6 +299,7 @@ class Oracle:
         self._waiting: deque[_Job] = deque()
         self._done: list[tuple[int, Judgement]] = []
         self._tickets = 0
+        self._joins = True  # candidates are compiled together
 
     def __enter__(self) -> Oracle:
         return self
@@ -380,12 +399,13 @@ class Oracle:
             found.update(self.wait())
         return [found[ticket] for ticket in tickets]
 
-    def submit(self, case: Case, alone: bool = False) -> int:
-        """Starts judging; wait() returns the verdict with this ticket."""
+    def submit(self, case: Case, alone: bool = False, ahead: together.Ahead = together.nothing) -> int:
+        """Starts judging; wait() returns the verdict with this ticket. ahead: gives the candidates that come next, whose kernels may
+        be compiled along."""
         if self.signature is None:
             self.reproduce()
         self._tickets += 1
-        self._waiting.append(_Job(case, self._tickets, [], self.repeats, alone or not self.reuses))
+        self._waiting.append(_Job(case, self._tickets, [], self.repeats, alone or not self.reuses, ahead))
         self._start_jobs()
         return self._tickets
 
@@ -401,8 +421,9 @@ class Oracle:
         while self._waiting and len(self._busy) < self.workers:
             job = self._waiting.popleft()
             server = self._server()
+            ahead = job.ahead() if self._may_join(job, server) else ()
             try:
-                server.request([job.case], self.limits, job.alone)
+                server.request([job.case], self.limits, job.alone, ahead=ahead)
             except wire.Closed:
                 server.close(_IMPATIENCE)
                 self._finish(job, Outcome(INVALID, "build", message="the server process ended"))
@@ -411,6 +432,12 @@ class Oracle:
                 server.close(_IMPATIENCE)
                 raise
             self._busy[server] = job
+
+    def _may_join(self, job: _Job, server: _Server) -> bool:
+        """Whether to compile others along: not where compiling is what fails."""
+        runs = self.failure is not None and self.failure.stage in ("run", "compare")
+        compiles = runs and self._joins and job.case.backend == "native"
+        return compiles and not job.alone and together.key_of(job.case) not in server.has_kernels_of
 
     def _server(self) -> _Server:
         if self._idle:
@@ -430,19 +457,26 @@ class Oracle:
             try:
                 if not ready:
                     raise wire.Closed("the server does not answer")
-                (outcome, *_), new_child = server.answer()
-                self.children += new_child
+                (outcome, *_), new_child = self._counted(server.answer())
             except wire.Closed as error:
                 server.close(_IMPATIENCE)
                 outcome = Outcome(INVALID, "build", message=str(error))
             else:
                 self._idle.append(server)
-            if job.may_be_of_others(outcome, self._verdict(outcome), new_child):
+            if outcome.stage == AHEAD:
+                self._joins = False  # which of them it was, their own turns tell
+                self._waiting.appendleft(job)
+            elif job.may_be_of_others(outcome, self._verdict(outcome), new_child):
                 self.runs += 1
                 job.alone = True
                 self._waiting.appendleft(job)
             else:
                 self._finish(job, outcome)
+
+    def _counted(self, answer: _Answer) -> tuple[list[Outcome], bool]:
+        self.children += answer.new_child
+        self.compiles += answer.compiles
+        return answer.outcomes, answer.new_child
 
     def _verdict(self, outcome: Outcome) -> Verdict:
         assert self.signature is not None
@@ -473,8 +507,7 @@ class Oracle:
             try:
                 server.request(left, self.limits, alone, times)
                 meanwhile()
-                more, new_child = server.answer()
-                self.children += new_child
+                more, _ = self._counted(server.answer())
             except wire.Closed as error:
                 server.close(_IMPATIENCE)
                 more = [Outcome(INVALID, "build", message=f"the server process ended: {error}")]

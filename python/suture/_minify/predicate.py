@@ -25,6 +25,7 @@ from suture._minify.case import Case
 from suture._minify.launcher import input_names
 from suture._minify.oracle import Judgement, Limits, NotReproduced
 from suture._minify.signature import INTERESTING, PASSED, Outcome, Signature, Verdict
+from suture._minify.together import Ahead, nothing
 
 if TYPE_CHECKING:
     from suture._minify.repro_file import ReproFile
@@ -166,7 +167,7 @@ class TestOracle:
     ):
         self.case, self.signature, self.limits = case, INTERESTING, Limits()
         self.repeats, self.runs, self.rate, self.failure = 1, 0, 1.0, None
-        self.children, self.reuses = 0, False
+        self.children, self.compiles, self.reuses = 0, 0, False
         self._test, self._stop = test, stop
         self._pool = ThreadPoolExecutor(max(workers, 1))
         self._waiting: dict[Future[bool], int] = {}
@@ -196,7 +197,7 @@ class TestOracle:
         """The test decides, and its answers are taken as they are."""
         return False
 
-    def submit(self, case: Case) -> int:
+    def submit(self, case: Case, *, ahead: Ahead = nothing) -> int:
         self._tickets += 1
         self._waiting[self._pool.submit(self._test, case)] = self._tickets
         return self._tickets

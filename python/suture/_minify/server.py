@@ -2,12 +2,13 @@
 
     oracle  --cases, limits-->  server  --fork-->  child: run_case.run, one line of JSON per outcome
     oracle  <--outcomes-------  server  <--pipe--  child
-                                        <--memory  what the child is doing and since when
+                                        <--memory  what the child is doing and since when, how often a compiler ran
 
-Children are forked ahead of time, while the server has nothing else to do.
+Children are forked ahead of time, while the server has nothing else to do. They share the kernels they compile, in a disk cache in
+the server's directory; a request may name graphs that come next, to be compiled along with its own (together.py).
 
-A request that is `alone` gets a child that has run nothing, and that runs nothing afterwards. Other requests share a child as long
-as cases end in order (_GOES_ON): a fork costs more than a short run.
+A request that is `alone` gets a child that has run nothing, and that runs nothing afterwards; it compiles alone, too. Other
+requests share a child as long as cases end in order (_GOES_ON): a fork costs more than a short run.
 
 The child is the leader of a process group, may use so much memory and processor time, writes no core file, has a directory of
 its own for temporary files, and dies with the server. The server watches the pipe and the memory: a stage that takes longer than
@@ -40,13 +41,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from suture._minify import plain_text, run_case, wire
+from suture import _core
+from suture._config import config
+from suture._minify import plain_text, run_case, together, wire
 from suture._minify.case import Case, inputs_of
 from suture._minify.child import address_space, set_limit
 from suture._minify.signature import INVALID, Outcome, kind_of_signal
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _GOES_ON = ("pass", "compile_error", "run_error")  # endings after which a child may run other cases
+AHEAD = "ahead"  # the stage in which the kernels of several cases are compiled
 _MOST_RUNS = 64  # of one child
 _SPARES = 2  # for a child that candidates share, and one for the last check
 _IDLE = 0.002  # seconds without a request after which there is time for something else
@@ -70,6 +74,7 @@ class Server:
         self._shared: _Child | None = None  # has run cases that ended in order
         self._was_new = False  # the last request took a new child
         self._compiles = self._asked = False  # the compiler is loaded here; a child was looked at for it
+        config.cache_dir = os.path.join(self._directory, "kernels")
 
     def serve(self) -> None:
         """Until the oracle closes the connection."""
@@ -102,7 +107,8 @@ class Server:
                 self._spares.append(self._new_child())
             outcomes = child.outcomes(request, self._connection)
             rows = [outcome.to_dict() for outcome in outcomes]
-            wire.send(self._connection, {"outcomes": rows, "new_child": child.runs == 1})
+            told = {"outcomes": rows, "new_child": child.runs == 1, "compiles": child.compiles()}
+            wire.send(self._connection, told)
             if not request["alone"] and all(outcome.kind in _GOES_ON for outcome in outcomes):
                 self._shared = child
             self._warm_up_like(child)
@@ -170,10 +176,12 @@ class _Child:
         self._directory = directory
         self._known = set(arrays)
         self._limits: dict[str, Any] | None = None  # of its first request
+        self._began = 0.0  # the last request
         self.runs = 0
         self.pipe, theirs = socket.socketpair()
         self._trace = os.memfd_create("traceback")
         self._stage = _Stage()
+        self._compiles = _core.compiler_runs()  # that were told, or are no runs of this child
         self._pid = os.fork()
         if self._pid == 0:
             for connection in {self.pipe, *foreign}:
@@ -188,6 +196,7 @@ class _Child:
 
     def begin(self, request: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self._limits = self._limits or request["limits"]
+        self._began = time.monotonic()
         self.runs += 1
         missing = {digest: array for digest, array in arrays.items() if digest not in self._known}
         self._known.update(missing)
@@ -201,8 +210,13 @@ class _Child:
     def outcomes(self, request: dict[str, Any], connection: socket.socket) -> list[Outcome]:
         """One per case up to the first that is no pass: a child that has seen a failure judges nothing else. A case that is to be
         run several times is, unless one of them ends the child."""
-        watch = _Watch(self.pipe, self._pid, request["limits"], connection, self._trace, self._stage)
+        watch = _Watch(self.pipe, self._pid, request["limits"], connection, self._trace, self._stage, self._began)
         return watch.outcomes(len(request["cases"]) * request["times"], _ends(request))
+
+    def compiles(self) -> int:
+        """Runs of a C++ compiler since the last time this was asked."""
+        before, self._compiles = self._compiles, self._stage.compiles()
+        return self._compiles - before
 
     def has_compiler(self) -> bool | None:
         """Whether it has loaded one; None when it is dead."""
@@ -223,18 +237,23 @@ class _Child:
 
 class _Stage:
     """What a child is doing and since when, in memory that it shares with the server: telling costs no message. One word holds
-    both, nanoseconds with the number of the stage in their last bits, so that they are never read apart."""
+    both, nanoseconds with the number of the stage in their last bits, so that they are never read apart. Another has the runs of
+    C++ compilers in the child before the stage."""
 
-    _NAMES = ("build", "reference", "compile", "run", "compare")
+    _NAMES = ("build", "reference", "compile", "run", "compare", AHEAD)
     _FORM = struct.Struct("@Q")
     _BITS = 3
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, self._FORM.size)
+        self._memory = mmap.mmap(-1, 2 * self._FORM.size)
 
     def begin(self, name: str) -> None:
+        self._FORM.pack_into(self._memory, self._FORM.size, _core.compiler_runs())
         word = time.monotonic_ns() >> self._BITS << self._BITS | self._NAMES.index(name)
         self._FORM.pack_into(self._memory, 0, word)
+
+    def compiles(self) -> int:
+        return int(self._FORM.unpack_from(self._memory, self._FORM.size)[0])
 
     def read(self) -> tuple[str, float]:
         (word,) = self._FORM.unpack_from(self._memory)
@@ -267,6 +286,11 @@ def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], director
         while True:
             _keep(arrays, request, blocks)
             _limit_processor_time(request["limits"])
+            if request["alone"]:
+                config.cache_dir = "off"
+            if request["ahead"]:
+                stage.begin(AHEAD)
+                together.compile_rows(request["ahead"])
             for row in [row for row in request["cases"] for _ in range(request["times"])]:
                 outcome = _run_case(Case.from_dict(row, arrays.__getitem__), stage)
                 tell(outcome.to_dict())
@@ -319,10 +343,11 @@ class _Watch:
         connection: socket.socket,
         trace: int,
         stage: _Stage,
+        began: float,
     ) -> None:
         self._pipe, self._child, self._limits, self._connection = pipe, child, limits, connection
         self._trace, self._stage = trace, stage
-        self._began = time.monotonic()
+        self._began = began  # before the child was told: stages that are older are of other requests
 
     def outcomes(self, wanted: int, goes_on: Sequence[str]) -> list[Outcome]:
         outcomes: list[Outcome] = []
@@ -463,8 +488,6 @@ QUIET_OPTIONS: dict[str, Any] = {
 
 def main(connection: socket.socket) -> NoReturn:
     """Serves in this process, which must have one thread; never returns."""
-    from suture._config import config
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the oracle's: it closes the connection
     adopt_orphans()
     for name, value in QUIET_OPTIONS.items():
@@ -489,8 +512,6 @@ def main(connection: socket.socket) -> NoReturn:
 
 def main_of_new_process(descriptor: int, options: dict[str, Any]) -> NoReturn:
     """`options`: of suture.config, as they are in the process that asks."""
-    from suture._config import config
-
     for name, value in options.items():
         if name not in QUIET_OPTIONS:
             setattr(config, name, value)

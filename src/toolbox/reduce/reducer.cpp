@@ -48,11 +48,9 @@ void Reducer::advance() {
   }
 }
 
-std::vector<Reducer::Candidate> Reducer::next_batch(int count) {
-  std::vector<Candidate> batch;
-  if (done()) return batch;
-  std::set<Choice> pending;
-  for (const auto& [id, choice] : asked_) pending.insert(choice);
+void Reducer::each_likely(const std::function<bool(const Search&, double chance)>& wants) const {
+  if (done()) return;
+  std::set<Choice> seen;
   std::priority_queue<Future> futures;
   size_t made = 0;
   const auto add = [&](std::shared_ptr<Search> search, double chance) {
@@ -64,14 +62,11 @@ std::vector<Reducer::Candidate> Reducer::next_batch(int count) {
     if (!search->done() && made < kMostFutures) futures.push({chance, made++, std::move(search)});
   };
   add(search_->clone(), 1);
-  while (!futures.empty() && static_cast<int>(batch.size()) < count) {
+  while (!futures.empty()) {
     const Future next = futures.top();
     futures.pop();
     const Search& search = *next.search;
-    if (pending.insert(search.question()).second) {
-      batch.push_back({next_id_++, search.question(), search.what()});
-      asked_.emplace(batch.back().id, batch.back().choice);
-    }
+    if (seen.insert(search.question()).second && !wants(search, next.chance)) return;
     for (const Verdict verdict : {Verdict::kPass, Verdict::kSame}) {
       std::shared_ptr<Search> after = search.clone();
       after->answer(verdict);
@@ -79,7 +74,34 @@ std::vector<Reducer::Candidate> Reducer::next_batch(int count) {
           next.chance * (verdict == Verdict::kSame ? search.chance() : 1 - search.chance()));
     }
   }
+}
+
+bool Reducer::is_asked(const Choice& choice) const {
+  return std::ranges::any_of(asked_, [&](const auto& each) { return each.second == choice; });
+}
+
+std::vector<Reducer::Candidate> Reducer::next_batch(int count) {
+  std::vector<Candidate> batch;
+  if (count < 1) return batch;
+  each_likely([&](const Search& search, double) {
+    if (!is_asked(search.question())) {
+      batch.push_back({next_id_++, search.question(), search.what()});
+      asked_.emplace(batch.back().id, batch.back().choice);
+    }
+    return static_cast<int>(batch.size()) < count;
+  });
   return batch;
+}
+
+std::vector<Reducer::Likely> Reducer::look_ahead(int count, double least) const {
+  std::vector<Likely> likely;
+  if (count < 1) return likely;
+  each_likely([&](const Search& search, double chance) {
+    if (chance < least) return false;
+    if (!is_asked(search.question())) likely.push_back({search.question(), chance});
+    return static_cast<int>(likely.size()) < count;
+  });
+  return likely;
 }
 
 Status Reducer::report(int id, Verdict verdict, bool counted) {

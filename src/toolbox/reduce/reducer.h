@@ -7,9 +7,11 @@
 // holds the current question and those that would follow for likely answers; their verdicts wait in the cache until the search
 // asks, or are never used. So the result and the serial answers are the same for any number of workers.
 //
-// Questions that were asked before are answered from the cache and cost nothing.
+// Questions that were asked before are answered from the cache and cost nothing. What will be asked soon can be looked at ahead of
+// time, for whoever prepares several candidates at less cost than one after another.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +29,10 @@ class Reducer {
     Choice choice;
     std::string what;
   };
+  struct Likely {  // that may be asked later
+    Choice choice;
+    double chance;
+  };
   struct Step {         // a serial answer
     int candidate = 0;  // that had this verdict
     std::string what;
@@ -42,6 +48,9 @@ class Reducer {
   // Up to `count` candidates whose verdicts are wanted, most urgent first; none twice. Empty
   // when done, or while everything worth asking is being judged.
   std::vector<Candidate> next_batch(int count);
+  // Up to `count` questions that nobody judges yet and that will be asked with at least this chance, most likely first. Nothing
+  // changes: who prepares for them waits for nothing.
+  std::vector<Likely> look_ahead(int count, double least) const;
   // `counted`: the oracle was asked; false for what was known or could not be built. kUnsupported: no such candidate.
   Status report(int id, Verdict verdict, bool counted = true);
 
@@ -56,8 +65,11 @@ class Reducer {
     Verdict verdict;
     bool counted;
   };
+  bool is_asked(const Choice& choice) const;
   void advance();
   void answer(const Known& known);
+  // Questions without a verdict in the order of their chance, each once, as long as `wants` says so.
+  void each_likely(const std::function<bool(const Search&, double chance)>& wants) const;
 
   std::unique_ptr<Search> search_;
   int64_t budget_, calls_ = 0;

@@ -41,6 +41,38 @@ TEST(Reducer, no_candidate_is_asked_twice) {
   }
 }
 
+TEST(Reducer, looks_ahead_at_what_it_asks_if_answers_are_likely_ones) {
+  Reducer reducer(search_ops(chain(64)), 1000);
+  const auto first = reducer.next_batch(1);
+  const auto likely = reducer.look_ahead(3, 0.2);
+  ASSERT_EQ(likely.size(), 3u);
+  EXPECT_EQ(likely[0].chance, 0.5);
+  for (size_t i = 1; i < likely.size(); ++i) EXPECT_LE(likely[i].chance, likely[i - 1].chance);
+  ASSERT_TRUE(reducer.report(first[0].id, Verdict::kPass).ok());
+  const auto second = reducer.next_batch(1);
+  EXPECT_TRUE(second[0].choice == likely[0].choice || second[0].choice == likely[1].choice);
+}
+
+TEST(Reducer, looking_ahead_changes_nothing) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const OpProblem problem = random_dag(100, 9, seed);
+    const Oracle oracle = fails_with({10, 50, 90});
+    Reducer reducer(search_ops(problem), 1000);
+    while (!reducer.done()) {
+      for (const auto& candidate : reducer.next_batch(1)) {
+        for (const auto& likely : reducer.look_ahead(8, 0.1)) {
+          EXPECT_NE(likely.choice, candidate.choice);
+          EXPECT_GE(likely.chance, 0.1);
+        }
+        ASSERT_TRUE(reducer.report(candidate.id, oracle(candidate.choice)).ok());
+      }
+    }
+    const Reduced alone = reduce(problem, oracle, 1);
+    EXPECT_EQ(reducer.best(), alone.best);
+    EXPECT_EQ(reducer.calls(), alone.calls);
+  }
+}
+
 TEST(Reducer, what_costs_nothing_is_not_counted) {
   Reducer reducer(search_ops(chain(64)), 1000);
   while (!reducer.done())

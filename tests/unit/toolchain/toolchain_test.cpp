@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -168,6 +169,84 @@ TEST_P(EveryToolchain, AnEntryUnderAnotherNameIsAMiss) {
   fs::copy_file(entries[0], entries[1], fs::copy_options::overwrite_existing);
   EXPECT_EQ(call(**toolchain->compile(add_one()), 1.0), 2.0);
   EXPECT_EQ(call(**toolchain->compile(other), 1.0), 3.0);
+}
+
+// --- several graphs in one run of the compiler
+
+KernelSource add(const std::string& amount) {
+  KernelSource source = add_one();
+  source.cpp.replace(source.cpp.find("1.0"), 3, amount);
+  return source;
+}
+
+TEST_P(EveryToolchain, CompilesGraphsWithKernelsOfTheSameNameInOneRun) {
+  ScratchDirectory cache;
+  auto toolchain = make_toolchain(options(GetParam(), cache.path));
+  const std::vector<KernelSource> sources = {add("1.0"), add("2.0"), add("3.0"), add("2.0")};
+  ASSERT_TRUE(toolchain->compile_ahead(sources).ok());
+  EXPECT_EQ(toolchain->compiler_runs(), 1);
+  std::vector<std::unique_ptr<KernelLibrary>> libraries;
+  for (const KernelSource& source : sources) {
+    auto library = toolchain->compile(source);
+    ASSERT_TRUE(library.ok()) << library.error().message;
+    EXPECT_TRUE((*library)->from_cache);
+    libraries.push_back(std::move(*library));
+  }
+  EXPECT_EQ(toolchain->compiler_runs(), 1);
+  EXPECT_EQ(call(*libraries[0], 1.0), 2.0);
+  EXPECT_EQ(call(*libraries[1], 1.0), 3.0);
+  EXPECT_EQ(call(*libraries[2], 1.0), 4.0);
+  EXPECT_EQ(libraries[0]->find("add_one_of_part_0"), nullptr) << "a part has the names it would have alone";
+}
+
+TEST_P(EveryToolchain, WhatIsInTheCacheIsNotCompiledAheadAndOneGraphIsLeftForItsTurn) {
+  ScratchDirectory cache;
+  auto toolchain = make_toolchain(options(GetParam(), cache.path));
+  ASSERT_TRUE(toolchain->compile(add("1.0")).ok());
+  ASSERT_TRUE(toolchain->compile_ahead(std::vector{add("1.0"), add("2.0")}).ok());
+  EXPECT_EQ(toolchain->compiler_runs(), 1);
+}
+
+TEST_P(EveryToolchain, GraphsWithOtherFlagsAreCompiledInAnotherRun) {
+  ScratchDirectory cache;
+  auto toolchain = make_toolchain(options(GetParam(), cache.path));
+  std::vector<KernelSource> sources = {add("1.0"), add("2.0"), add("3.0"), add("4.0")};
+  sources[2].opt = sources[3].opt = 0;
+  ASSERT_TRUE(toolchain->compile_ahead(sources).ok());
+  EXPECT_EQ(toolchain->compiler_runs(), 2);
+  for (const KernelSource& source : sources) EXPECT_TRUE((*toolchain->compile(source))->from_cache);
+}
+
+TEST_P(EveryToolchain, ARejectedGraphLeavesTheOthersForTheirOwnTurn) {
+  ScratchDirectory cache;
+  auto toolchain = make_toolchain(options(GetParam(), cache.path));
+  const std::vector<KernelSource> sources = {add("1.0"), add("no_such_name"), add("3.0")};
+  EXPECT_FALSE(toolchain->compile_ahead(sources).ok());
+  EXPECT_EQ(call(**toolchain->compile(sources[0]), 1.0), 2.0);
+  EXPECT_FALSE(toolchain->compile(sources[1]).ok());
+  EXPECT_EQ(call(**toolchain->compile(sources[2]), 1.0), 4.0);
+}
+
+TEST_P(EveryToolchain, APartWhoseObjectIsGoneOrDamagedIsCompiledAlone) {
+  for (const bool gone : {true, false}) {
+    ScratchDirectory cache;
+    auto toolchain = make_toolchain(options(GetParam(), cache.path));
+    ASSERT_TRUE(toolchain->compile_ahead(std::vector{add("1.0"), add("2.0")}).ok());
+    const auto entries = cache.files(".kernel");
+    const fs::path whole =
+        *std::ranges::max_element(entries, {}, [](auto& path) { return fs::file_size(path); });
+    gone ? static_cast<void>(fs::remove(whole)) : write(whole, read(whole).substr(0, 500));
+    auto library = toolchain->compile(add("2.0"));
+    ASSERT_TRUE(library.ok()) << library.error().message;
+    EXPECT_FALSE((*library)->from_cache);
+    EXPECT_EQ(call(**library, 1.0), 3.0);
+  }
+}
+
+TEST(Toolchain, WithoutACacheNothingIsCompiledAhead) {
+  auto toolchain = make_toolchain(options("auto"));
+  ASSERT_TRUE(toolchain->compile_ahead(std::vector{add("1.0"), add("2.0")}).ok());
+  EXPECT_EQ(toolchain->compiler_runs(), 0);
 }
 
 TEST(Toolchain, WritesTheSourceBesideTheCacheUnderTheGraphsName) {

@@ -1,0 +1,98 @@
+"""Native candidates that are compiled together: fewer runs of the C++ compiler, and nothing else that can be seen."""
+
+import os
+import time
+
+import pytest
+
+from bench.minify_native_faults import native_chain, native_dag
+from suture import _core
+from suture._minify import together
+from suture._minify.case import Case
+from suture._minify.minimise import Result, minimise
+from suture._minify.oracle import Limits, Oracle
+
+
+def _dag(kind: str) -> Case:
+    """A fault that needs eight ops, whichever: many candidates."""
+    return native_dag(40, "maximum", f"kind={kind},op=maximum,when=nodes>=8")
+
+
+def _search(case: Case, **settings: object) -> Result:
+    result = minimise(case, **settings)  # type: ignore[arg-type]
+    assert result.complete and result.case.op_count == 8
+    return result
+
+
+@pytest.mark.parametrize("kind", ["wrong_value", "segfault"])
+def test_several_candidates_are_compiled_in_one_run_of_the_compiler(kind: str):
+    case = _dag(kind)
+    apart, joined = _search(case, joins=False), _search(case)
+    assert apart.compiles > 0.7 * apart.calls  # sizes and values need no new kernels
+    assert joined.compiles < 0.5 * apart.compiles
+    assert joined.log() == apart.log() and joined.calls == apart.calls and joined.case.key == apart.case.key
+
+
+def test_two_workers_find_the_same_with_candidates_compiled_together():
+    case = _dag("wrong_value")
+    one, two = _search(case), _search(case, workers=2)
+    assert two.case.key == one.case.key and two.log() == one.log()
+    assert two.compiles < two.calls
+
+
+def test_where_compiling_fails_nothing_is_compiled_along(monkeypatch: pytest.MonkeyPatch):
+    case = native_chain(40, "maximum", "kind=codegen_error,op=maximum,when=nodes>=4")
+    monkeypatch.setattr(together, "compile_rows", lambda rows: os._exit(3))
+    with Oracle(case, fork=True) as oracle:
+        oracle.reproduce()
+        ticket = oracle.submit(case.with_(calls=2), ahead=lambda: [native_chain(5, "maximum", "")])
+        ((found, judgement),) = oracle.wait()
+    assert found == ticket and judgement.verdict == "same"
+
+
+def _die(rows: object) -> None:
+    os.abort()
+
+
+def _hang(rows: object) -> None:
+    time.sleep(60)
+
+
+def _refuse(rows: object) -> None:
+    raise RuntimeError("no compiler today")
+
+
+@pytest.mark.parametrize("ends", [_die, _hang], ids=["dies", "hangs"])
+def test_a_child_that_ends_while_it_compiles_along_says_nothing_of_its_candidate(monkeypatch: pytest.MonkeyPatch, ends):
+    monkeypatch.setattr(together, "compile_rows", ends)
+    case = native_chain(20, "mul", "kind=wrong_value,op=mul,with=sin,error=0.5")
+    with Oracle(case, fork=True, limits=Limits(seconds=2)) as oracle:
+        signature = oracle.reproduce()
+        candidates = [native_chain(count, "mul", case.options["inject_fault"]) for count in (12, 11, 10)]
+        for candidate in candidates:
+            oracle.submit(candidate, ahead=lambda: [native_chain(8, "mul", "")])
+            ((_, judgement),) = oracle.wait()
+            assert judgement.verdict == "same" and judgement.outcome.kind == signature.kind
+        assert oracle.children <= 6  # one was lost: nothing is compiled along from then on
+
+
+def test_a_refusal_to_compile_along_leaves_each_to_its_turn(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_core, "compile_ahead", _refuse)
+    case = native_chain(20, "mul", "kind=wrong_value,op=mul,with=sin,error=0.5")
+    with Oracle(case, fork=True) as oracle:
+        oracle.reproduce()
+        oracle.submit(case.with_(calls=2), ahead=lambda: [native_chain(8, "mul", "")])
+        ((_, judgement),) = oracle.wait()
+    assert judgement.verdict == "same"
+
+
+def test_graphs_that_cannot_be_read_or_compiled_are_left_out(tmp_path):
+    good = native_chain(4, "mul", "")
+    rows = [("no graph", "exact", {}), together.row_of(good), (good.graph_text, "exact", {"no_such_option": 1})]
+    together.compile_rows(rows)  # does not raise
+
+
+def test_small_graphs_come_along_at_small_odds_and_large_ones_at_good_ones():
+    assert together.is_worth_it(0.3, 2) and not together.is_worth_it(0.2, 2)
+    assert together.is_worth_it(0.5, 60) and not together.is_worth_it(0.5, 80)
+    assert not together.is_worth_it(0.8, 1000)
