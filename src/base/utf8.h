@@ -37,6 +37,15 @@ inline size_t utf8_sequence(std::string_view text) {
   return step.valid ? step.length : 0;
 }
 
+inline bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Step step = utf8_step(text);
+    if (!step.valid) return false;
+    text.remove_prefix(step.length);
+  }
+  return true;
+}
+
 // Of a whole and valid character.
 inline uint32_t utf8_code_point(std::string_view sequence) {
   constexpr unsigned char kLeadMask[] = {0, 0x7F, 0x1F, 0x0F, 0x07};

@@ -12,7 +12,9 @@
 #include <limits>
 #include <optional>
 
+#include "base/escaped_text.h"
 #include "base/nearest_name.h"
+#include "base/utf8.h"
 #include "driver/fault_text.h"
 #include "passes/pass_runner.h"
 
@@ -132,6 +134,12 @@ Result<std::string> checked_value(const OptionInfo& option, std::string value) {
   return checked_choice(option, std::move(value));
 }
 
+// An environment may hold any bytes; values are text.
+Result<std::string> environment_value(const OptionInfo& option, std::string_view bytes) {
+  if (!is_utf8(bytes)) return refused(fmt::format("'{}' is not UTF-8", escaped_line(bytes)));
+  return checked_value(option, std::string(bytes));
+}
+
 size_t index_of(std::string_view name) {
   const auto& options = all_options();
   auto found = std::find_if(options.begin(), options.end(), [&](const auto& o) { return o.name == name; });
@@ -173,7 +181,7 @@ Options::Options() {
     const char* text = option.env.empty() ? nullptr : std::getenv(std::string(option.env).c_str());
     if (!text || !*text) continue;
     // A bad value in the environment must not stop the user's program: the default stays, `problems` tells.
-    auto checked = checked_value(option, text);
+    auto checked = environment_value(option, text);
     if (checked.ok())
       values_.back() = std::move(*checked);
     else

@@ -22,8 +22,9 @@ from tests.support.small_repro import write_small_repro
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with a program, a repro file and a file that holds a program."""
+    """A directory with a program, one that this Python cannot read, a repro file and a file that holds a program."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "new.py").write_text("x = 1\nsyntax of a newer Python\n")
     (tmp_path / "app.py").write_text("import sys\nsys.exit('x')\n")
     write_small_repro(tmp_path)
     program_file.write(ProgramFile("x = 1\n", "other_result", "f"), tmp_path, "held")
@@ -47,6 +48,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("minify --predicate true app.py 1 2", "1 2: arguments behind FILE are the program's"),
         ("minify repro.py 1", "1: arguments behind FILE are the program's"),
         ("minify app.py", "app.py is no repro file"),
+        ("minify new.py", "new.py:2: invalid syntax. This is Python 3."),
+        ("minify new.py --goal error", "new.py:2: invalid syntax. This is Python 3."),
+        ("minify new.py --predicate true", "run the same command with that Python"),
         ("minify nothing.py", "nothing.py"),
         ("minify nothing.py --goal error", "nothing.py"),
         ("bisect --slow", "expected one argument"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import ast
 import json
+import platform
+import re
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +19,7 @@ import numpy as np
 import pytest
 
 from bench.minify_program_faults import PROGRAM_FAULTS, ProgramFault, is_minimal, reduced
-from suture._minify import bisect, call_facts, frame_fault, modes, program_file, program_modes, repro_file
+from suture._minify import bisect, call_facts, frame_fault, modes, program, program_file, program_modes, repro_file
 from suture._minify.goals import Goal
 from suture._minify.program_file import ProgramFile
 from suture._minify.program_runs import Request, Runs
@@ -86,6 +89,56 @@ def test_the_modes_of_a_file_agree(fault: str, analyzed: str, bisected: str, tmp
         assert program_modes.run_mode(mode, path, settings, said.append) == code
         assert words in "\n".join(said), said
     assert "other_result of f" in "\n".join(said)
+
+
+def test_lines_of_a_file_are_its_own(tmp_path: Path) -> None:
+    """Two frames compile. What the header names, what the modes say and what the file was made from are places to go to."""
+    given = "\n" * 20 + PROGRAM.replace("FAULT", "kind=drop_guard")
+    source = tmp_path / "app.py"
+    source.write_text(given)
+    settings = modes.Settings(run_limit=60.0, out=tmp_path, budget=1, workers=2)
+    done = program.minify(source, settings, lambda text: None, program.Kept(None, "other_result"))
+    lines = done.path.read_text().splitlines()
+    said: list[str] = []
+    program_modes.run_mode("analyze", done.path, modes.Settings(run_limit=60.0), said.append)
+    (named,) = {int(line) for line in re.findall(r"\(line (\d+)\)", "\n".join([*lines, *said]))}
+    assert lines[named - 1].lstrip().startswith("x = x + (1 if mode"), (named, lines)
+    assert done.fault is not None and done.fault.part == "guards"  # also after a search that was cut short
+    held = program_file.load(done.path)
+    line = given.splitlines().index("def f(x, mode):") + 1
+    assert held.origin == f"{source}:{line}" and f"Made from {source}:{line}." in lines
+    program_modes.run_mode("explain", done.path, settings, said.append)
+    assert f"from      {source}:{line}" in said[-1]
+    again = program.minify_held(held, done.path, settings, lambda text: None)
+    assert program_file.load(again.path).origin == held.origin
+
+
+def test_the_text_in_place_has_the_lines_of_its_file(tmp_path: Path) -> None:
+    text = "from __future__ import annotations; from __future__ import division; x = 1\nraise ValueError(x)\n"
+    held = ProgramFile(text, "error", title="a title", fault="two\nlines", origin=f"{tmp_path}/app.py:2")
+    path = program_file.write(held, tmp_path, repro_file.REPRO)
+    found = program_file.load(path)
+    placed = program_file.in_place(held)
+    assert placed == found.in_place
+    assert placed.splitlines().index("raise ValueError(x)") == path.read_text().splitlines().index(
+        "raise ValueError(x)"
+    )
+    compile(placed, str(path), "exec")  # imports of __future__ come first
+    assert ast.unparse(ast.parse(placed)) == ast.unparse(ast.parse(text))
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["in a file of its own", "alone"])
+def test_a_program_of_another_python_names_the_one_that_reads_it(held: bool, tmp_path: Path) -> None:
+    path = tmp_path / "new.py"
+    program_text = "x = 1\ntype = X = (\n"
+    path.write_text("program(__file__, goal='error')\n# --- the program ---\n" * held + program_text)
+    words = re.escape(
+        f"{path}:{2 + 2 * held}: '(' was never closed. This is Python {platform.python_version()} ({sys.executable})"
+    )
+    with pytest.raises(NotARepro, match=words):
+        program_file.load(path)
+    with pytest.raises(NotARepro, match=words):
+        repro_file.load(path)
 
 
 def test_a_wrong_graph_is_no_fault_of_frames(tmp_path: Path) -> None:

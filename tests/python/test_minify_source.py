@@ -10,13 +10,14 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import suture
-from suture._minify import goals, predicate, program_file
+from suture._minify import copies, goals, predicate, program_file
 from suture._minify.case import Case
 from suture._minify.minimise import minimise
 from suture._minify.oracle import NotReproduced
@@ -157,6 +158,81 @@ def test_every_form_gives_programs() -> None:
     )
     done = reduce_source(text, lambda each: "'c'" in each)
     assert done.text.count("\n") == 1 and "'c'" in done.text
+
+
+COPIES = """\
+import numpy as np
+import numpy
+import numpy as n2
+from numpy import sin as s
+from numpy import sin
+n, k = np, 3
+sums: object = n.linalg
+
+def f(x, y):
+    z = x
+    q = z
+    for i in range(3):
+        r = q
+    x = y
+    def inner(z):
+        global k
+        return q + r + z + k
+    return inner(z) + [n for n in z][n.sin(z)] + s(y) + sin(y)
+
+class C:
+    own = n2
+    def g(self): return own, sums.norm(k)
+"""
+
+
+def test_copies_are_names_that_are_bound_once() -> None:
+    """`k` is declared global, parameters and names of comprehensions are others than those outside, and methods do not see what their
+    class binds. What a copy of a copy stands for is found at once."""
+    found = [f"{name.id}: {ast.unparse(value)}" for name, value in copies.uses(ast.parse(COPIES))]
+    in_f = ["z: x", "q: x", "q: x", "r: x", "z: x", "z: x", "n: np", "z: x"]
+    assert found == ["n: np", *in_f, "sin: s", "n2: np", "sums: np.linalg"]
+
+
+@pytest.mark.parametrize(
+    "text", [COPIES, "a = b\nb = a\nf(a, b)", "a = a\nf(a)", "a = b.c\nb = a.d\nf(a, b)", "a, b = b, a\nf(a, b)"]
+)
+def test_replacing_copies_comes_to_an_end(text: str) -> None:
+    tree = ast.parse(text)
+    stands_for = {id(name): value for name, value in copies.uses(tree)}
+
+    class Replace(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return stands_for.get(id(node), node)
+
+    once = ast.unparse(Replace().visit(tree))
+    assert [name.id for name, _ in copies.uses(ast.parse(once))] == []
+
+
+def test_copies_go_as_long_as_the_test_accepts_it() -> None:
+    text = """\
+import numpy as np
+n = np
+def f(a):
+    b = a
+    c = b
+    return n.maximum(c, b)
+f(n.ones(3))
+"""
+
+    def test(candidate: str) -> bool:
+        called: list[Any] = []
+        maximum = SimpleNamespace(maximum=lambda *given: called.append(given), ones=np.ones)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)
+                exec(candidate.replace("import numpy as np", "pass"), {"np": maximum})
+        except Exception:
+            return False
+        return any(len(given) == 2 and all(isinstance(each, np.ndarray) for each in given) for given in called)
+
+    done = reduce_source(text, test)
+    assert done.text == "def f(a):\n    np.maximum(a, a)\nf(np.ones(0))\n"
 
 
 # --- cases and tests -----------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from suture._minify.signature import exit_in_words
+
 REPRODUCED, NOT_REPRODUCED, CANNOT_RUN = 1, 0, 77
 TIME_LIMIT = 120.0  # seconds; a hang is found by the file itself long before
 _KEPT = ("SUTURE_CACHE_DIR",)
@@ -42,7 +44,7 @@ def certify(path: Path, time_limit: float = TIME_LIMIT) -> Certificate:
     code = run.returncode if run.returncode in (REPRODUCED, NOT_REPRODUCED) else CANNOT_RUN
     if code == REPRODUCED and not any(line.startswith("REPRODUCED") for line in lines):
         code = CANNOT_RUN  # exit code 1 is an uncaught exception, too
-    return Certificate(code, lines[-1] if lines else f"it ended with exit code {run.returncode} and said nothing")
+    return Certificate(code, lines[-1] if lines else f"it ended with {exit_in_words(run.returncode)} and said nothing")
 
 
 def _run(path: Path, empty: str, environment: dict[str, str], time_limit: float) -> subprocess.CompletedProcess[bytes]:

@@ -23,6 +23,7 @@ from suture._minify import plain_text
 Send = Callable[[str, Any], None]
 
 _RESULT, _FAILED = "result", "failed"
+_CPU_GRAIN = 0.5  # seconds: a process is ended by its limit about then
 
 
 @dataclass
@@ -61,7 +62,9 @@ def call(work: Callable[[Send], Any], seconds: float, memory: int = 0) -> Ending
         ending.timed_out = not _read(reader, time.monotonic() + seconds, ending)
     finally:
         os.close(reader)
-        status = _end(child, waits=not ending.timed_out)
+        status, used = _end(child, waits=not ending.timed_out)
+    if ending.value is None and os.WIFSIGNALED(status) and is_over_limit(os.WTERMSIG(status), used, _cpu(seconds)):
+        ending.timed_out = True
     if ending.value is None and not ending.timed_out and os.WIFSIGNALED(status):
         ending.signal = os.WTERMSIG(status)
     elif ending.value is None and not ending.timed_out and not ending.error:
@@ -69,8 +72,33 @@ def call(work: Callable[[Send], Any], seconds: float, memory: int = 0) -> Ending
     return ending
 
 
-def _end(child: int, waits: bool) -> int:
-    """Status of the child, and the end of everything it started. waits: it is dead or about to be, by its own doing."""
+def is_over_limit(signal: int, used: float, limit: float) -> bool:
+    """Whether the limit of its processor time ended a process that died of `signal`: it has used it up. Anybody may send the same
+    signal. used, limit: seconds."""
+    allowed = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if allowed != resource.RLIM_INFINITY:
+        limit = min(limit, allowed)
+    return signal == signals.SIGXCPU and used > limit - _CPU_GRAIN
+
+
+def processor_time(process: int) -> float:
+    """Seconds that a process has used, also one that is dead and not reaped; 0 when there is none."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _cpu(seconds: float) -> int:
+    """Seconds of processor time that a child may use."""
+    return int(seconds) + 5
+
+
+def _end(child: int, waits: bool) -> tuple[int, float]:
+    """Status of the child and its processor time, and the end of everything it started. waits: it is dead or about to be, by its own
+    doing."""
     deadline = time.monotonic() + (1.0 if waits else 0.0)
     # The child is not reaped before its group has been ended, so that its number is not given to another process.
     while time.monotonic() < deadline and not os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG):
@@ -80,7 +108,8 @@ def _end(child: int, waits: bool) -> int:
             end(child, signals.SIGKILL)
         except (ProcessLookupError, PermissionError):
             continue
-    return os.waitpid(child, 0)[1]
+    _, status, usage = os.wait4(child, 0)
+    return status, usage.ru_utime + usage.ru_stime
 
 
 def _read(reader: int, deadline: float, ending: Ending) -> bool:
@@ -125,8 +154,7 @@ def _work(work: Callable[[Send], Any], writer: int, seconds: float, memory: int)
         for stream in (1, 2):
             os.dup2(nowhere, stream)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        cpu = int(seconds) + 5
-        set_limit(resource.RLIMIT_CPU, cpu, cpu + 1)
+        set_limit(resource.RLIMIT_CPU, _cpu(seconds), _cpu(seconds) + 1)
         if memory:
             limit = address_space() + memory
             set_limit(resource.RLIMIT_AS, limit, limit)

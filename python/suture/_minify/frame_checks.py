@@ -102,6 +102,7 @@ def _leave_launcher(key: Any, mismatch: str) -> str:
             f"{key.function}: {mismatch}",
             "",
             os.path.dirname(os.path.abspath(script)),
+            origin=f"{key.file}:{key.line}",
         )
         path = program_file.write(found, launcher.output_directory(), program_file.LAUNCHER, "minify")
     except (OSError, SyntaxError, UnicodeDecodeError) as error:

@@ -19,11 +19,12 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suture._minify.program_runs import HANG, Ran, Request, Runs
-from suture._minify.signature import normalise
+from suture._minify.signature import exit_in_words, normalise
 
 if TYPE_CHECKING:
     from suture._minify.frame_fault import FrameFault
@@ -61,9 +62,12 @@ class Ending:
         """What another run must end with to be the same."""
         return {"code": self.code, "last_line": self.last_line}
 
-    def in_words(self) -> str:
-        code = f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
-        return f"{code} ({self.last_line})" if self.last_line else code
+    def told_of(self, subject: str) -> str:
+        """As a sentence."""
+        if self.code == HANG:
+            return f"{subject} is not done in time"
+        code = exit_in_words(self.code)
+        return f"{subject} ends with {code} ({self.last_line})" if self.last_line else f"{subject} ends with {code}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,8 @@ class Goal:
         self.function = ""  # whose result is another one
         self.expected: dict[str, Any] = {}  # how a program with the goal `error` ends; empty: any failure
         # Modules beside the program are found where they are; files that it opens by relative names are not.
-        self._runs = Runs(native=self._name != "error", path=[str(path.absolute().parent)])
+        self._new_runs = partial(Runs, native=self._name != "error", path=[str(path.absolute().parent)])
+        self._runs = self._new_runs()
         self._ways = _ways_of(self._name)
         self._way = self._ways[0]
 
@@ -193,14 +198,12 @@ class Goal:
             if not ending.failed:
                 return Answer(False, "it does not fail")
             same = not self.expected or self.expected == ending.expected()
-            return Answer(same, f"it ends with {ending.in_words()}")
+            return Answer(same, ending.told_of("it"))
         report = _report(ending)
         if report and (why := self._why(report)):
             return Answer(True, why)
         if not report or report["verdict"] == "failed":
-            return Answer(
-                None, f"`suture check` on the program ends with {ending.in_words()} and says nothing of the goal"
-            )
+            return Answer(None, f"{ending.told_of('`suture check` on the program')} and says nothing of the goal")
         return Answer(False, "its results are NumPy's" if self.is_of_results else "the goal is not reached")
 
     def _in_a_new_process(self, text: str) -> Ending:
@@ -286,6 +289,10 @@ class Goal:
     def close(self) -> None:
         """Ends what is running; from any thread."""
         self._runs.close()
+
+    def reopen(self) -> None:
+        """After close(): from now on programs are run again."""
+        self._runs = self._new_runs()
 
 
 def _is_slower(row: Mapping[str, Any], ratio: float) -> bool:

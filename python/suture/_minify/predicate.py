@@ -24,7 +24,7 @@ from suture._minify import repro_file
 from suture._minify.case import Case
 from suture._minify.launcher import input_names
 from suture._minify.oracle import Judgement, Limits, NotReproduced
-from suture._minify.signature import INTERESTING, PASSED, Outcome, Signature, Verdict
+from suture._minify.signature import INTERESTING, PASSED, Outcome, Signature, Verdict, exit_in_words
 from suture._minify.together import Ahead, nothing
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Command:
             if code != 0 and not self.why:
                 errors.seek(0)
                 said = errors.read().decode(errors="backslashreplace").strip().splitlines()
-                ended = f"it took longer than {self._seconds:g} s" if code is None else f"exit code {code}"
+                ended = f"it took longer than {self._seconds:g} s" if code is None else exit_in_words(code)
                 self.why = f"{ended}: {said[-1]}" if said else ended
         return code == 0
 

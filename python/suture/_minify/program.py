@@ -16,6 +16,8 @@ from suture._minify.modes import Say, Settings
 from suture._minify.program_file import ProgramFile
 from suture._minify.source import SourceResult, key_of, reduce_source
 
+_MOST_PLACINGS = 3  # two are enough when the program does the same each time
+
 
 @dataclass
 class Done:
@@ -44,11 +46,13 @@ class Done:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a candidate must do: end the `command` with 0, or reach the `goal` with these `arguments` of the program."""
+    """What a candidate must do: end the `command` with 0, or reach the `goal` with these `arguments` of the program. origin: as in
+    ProgramFile; "": the program is the one that was given."""
 
     command: str | None = None
     goal: str = ""
     arguments: Sequence[str] = ()
+    origin: str = ""
 
 
 def minify(file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
@@ -59,7 +63,7 @@ def minify(file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
 
 def minify_held(held: ProgramFile, path: Path, settings: Settings, say: Say, command: str | None = None) -> Done:
     """The program of a file that says what to keep; a command may say something else."""
-    kept = Kept(command) if command else Kept(None, held.goal, held.arguments)
+    kept = Kept(command) if command else Kept(None, held.goal, held.arguments, held.origin)
     return reduce(held.text, place_of(held, path), settings, say, kept)
 
 
@@ -80,23 +84,41 @@ def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> D
     with goals.Goal(kept.goal, file, kept.arguments, settings.run_limit) as goal:
         checkpoint = _checkpoint(settings, text, ["goal", kept.goal, *kept.arguments])
         result = _reduced_to_goal(text, goal, settings, say, checkpoint)
+        if not result.complete:  # the search was stopped, and the goal with it
+            goal.reopen()
         _remove_checkpoint(result, settings)
-        fault = goal.locate(result.text) if goal.is_of_results else None
-        title = f"{goal.function or kept.goal}: {goal.answer_in_a_new_process(result.text).why}"
-    found = ProgramFile(
-        result.text,
-        kept.goal,
-        goal.function,
-        list(kept.arguments),
-        title,
-        "" if fault is None else str(fault),
-        str(file.absolute().parent),
-        expected=goal.expected,
-        run_limit=settings.run_limit if goal.hangs else 0.0,
-    )
+        found = ProgramFile(
+            result.text,
+            kept.goal,
+            goal.function,
+            list(kept.arguments),
+            directory=str(file.absolute().parent),
+            expected=goal.expected,
+            run_limit=settings.run_limit if goal.hangs else 0.0,
+            origin=kept.origin or origin_of(text, file, goal.function),
+        )
+        fault = _located(found, goal) if goal.is_of_results else None
+        found.title = f"{goal.function or kept.goal}: {goal.answer_in_a_new_process(program_file.in_place(found)).why}"
     path = program_file.write(found, settings.directory, repro_file.REPRO)
-    what = f"{title}\n" if fault is None else f"{title}\n{fault}\n"
+    what = f"{found.title}\n" if fault is None else f"{found.title}\n{fault}\n"
     return _told(Done(result, path, certify.certify(path).reproduced, fault), settings, say, what)
+
+
+def origin_of(text: str, file: Path, function: str) -> str:
+    """Of a program in that file."""
+    line = program_file.line_of(text, function) if function else 0
+    return f"{file.absolute()}:{line}" if line else str(file.absolute())
+
+
+def _located(found: ProgramFile, goal: goals.Goal) -> FrameFault:
+    """What is at fault, also in `found`. Lines are those of the file, where they depend on how many of them say so."""
+    for _ in range(_MOST_PLACINGS):
+        before = found.fault
+        fault = goal.locate(program_file.in_place(found))
+        found.fault = str(fault)
+        if before and before.count("\n") == found.fault.count("\n"):
+            break
+    return fault
 
 
 def _told(done: Done, settings: Settings, say: Say, what: str = "") -> Done:

@@ -24,10 +24,10 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
         return minify(path, settings, say)
     with _goal_of(found, path, settings) as goal:
         if mode == "analyze":
-            return _analyze(goal, found.text, say)
+            return _analyze(goal, found.in_place, say)
         if mode == "run":
             say(explained(found))
-        answer = goal.answer_in_a_new_process(found.text)
+        answer = goal.answer_in_a_new_process(found.in_place)
     if answer.reached is None:
         return modes.cannot_run(answer.why, say)
     if not answer.reached:
@@ -60,6 +60,7 @@ def explained(found: ProgramFile) -> str:
     lines = [
         found.title,
         f"goal      {found.goal}{' of ' + found.function if found.function else ''}",
+        *([f"from      {found.origin}"] if found.origin else []),
         *([f"arguments {' '.join(found.arguments)}"] if found.arguments else []),
         f"program   {len(found.text.splitlines())} lines",
         *([found.fault] if found.fault else []),
@@ -88,7 +89,7 @@ def _bisect(path: Path, settings: Settings, say: Say) -> int:
     what = f"{found.goal} of {found.function}" if found.function else found.goal
     if found.goal == goals.OTHER_RESULT:
         with _goal_of(found, path, settings) as goal:
-            fault = goal.locate(found.text)
+            fault = goal.locate(found.in_place)
         if fault.part not in (GRAPH, UNKNOWN):
             say(f"REPRODUCED {what}\n{fault}")
             return modes.REPRODUCED

@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 from suture._minify import wire
 
 _MOST_OUTPUT = 8 << 20  # bytes of one stream that are read
-HANG = -signal.SIGALRM
+HANG = -999  # no process ends so: there is no signal with this number
 _CLOSED = -signal.SIGKILL
 
 
@@ -37,7 +37,7 @@ _CLOSED = -signal.SIGKILL
 class Ran:
     """How a child ended.
 
-    code  exit code; the negative number of a signal; that of SIGALRM when its time was over
+    code  exit code; the negative number of a signal; HANG when its time was over
     out, err  what it wrote
     facts  what was noted about its calls (call_facts.py), as JSON; "" when nobody asked
     """

@@ -20,6 +20,7 @@ import hashlib
 import io
 import os
 import platform
+import sys
 import textwrap
 import tokenize
 from collections.abc import Callable
@@ -78,7 +79,9 @@ def load(path: Path) -> ReproFile:
             text = file.read()
         tree = ast.parse(text)
         found = dict(_assignments(tree))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except SyntaxError as error:
+        raise NotARepro(no_python(path, error)) from None
+    except (ValueError, RecursionError, MemoryError) as error:
         raise NotARepro(f"{path} is no repro file: {error}") from None
     missing = [name for name in _LITERALS if name not in found]
     if missing:
@@ -110,6 +113,15 @@ def load(path: Path) -> ReproFile:
         ast.get_source_segment(text, functions[0]) or "" if functions else "",
         (ast.get_docstring(tree) or "").partition("\n")[0],
         [row["name"] for row in found["INPUTS"] if data.is_generated(row)],
+    )
+
+
+def no_python(path: Path, error: SyntaxError) -> str:
+    """Why this Python does not read a file, and what to do: another one may."""
+    place = f"{path}:{error.lineno}" if error.lineno else str(path)
+    return (
+        f"{place}: {error.msg}. This is Python {platform.python_version()} ({sys.executable}); if the file is written for a "
+        "newer one, run the same command with that Python"
     )
 
 

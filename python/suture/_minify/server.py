@@ -45,7 +45,7 @@ from suture import _core
 from suture._config import config
 from suture._minify import plain_text, run_case, together, wire
 from suture._minify.case import Case, inputs_of
-from suture._minify.child import address_space, set_limit
+from suture._minify.child import address_space, is_over_limit, processor_time, set_limit
 from suture._minify.signature import INVALID, Outcome, kind_of_signal
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -401,7 +401,10 @@ class _Watch:
         assert ended is not None
         if ended.si_code == os.CLD_EXITED:
             return Outcome("exit", self._now()[0], message=f"exit code {ended.si_status}")
-        return Outcome(kind_of_signal(ended.si_status), self._now()[0], signal=ended.si_status, places=self._places())
+        stage, number, used = self._now()[0], ended.si_status, processor_time(self._child)
+        if is_over_limit(number, used, self._limits["cpu_seconds"]):
+            return Outcome("hang", stage, places=self._places(), seconds=used)
+        return Outcome(kind_of_signal(number), stage, signal=number, places=self._places())
 
     def _places(self) -> tuple[str, ...]:
         """Of the frames that faulthandler wrote, innermost last."""

@@ -47,12 +47,12 @@ _KINDS_OF_SIGNALS: dict[int, str] = {
     signals.SIGSEGV: "segfault",
     signals.SIGBUS: "segfault",
     signals.SIGABRT: "abort",
-    signals.SIGXCPU: "hang",
 }
 
 
 def kind_of_signal(number: int) -> str:
-    """Of the failure of a process that died of it."""
+    """Of the failure of a process that died of it, by whomever it was sent. A limit of ours that ends a process by a signal
+    (RLIMIT_CPU) is told apart before this is asked."""
     return _KINDS_OF_SIGNALS.get(number, "killed")
 
 
@@ -62,6 +62,11 @@ def signal_name(number: int) -> str:
         return signals.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def exit_in_words(code: int) -> str:
+    """Of an exit code as Python gives it: negative numbers are those of signals."""
+    return signal_name(-code) if code < 0 else f"exit code {code}"
 
 
 @dataclass(frozen=True)

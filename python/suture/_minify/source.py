@@ -7,6 +7,7 @@ How it works
         statements   gone; a compound statement becomes its body, or its else part, an assignment its value
         lists        decorators, arguments, items, handlers, and what else may be left out: gone
         expressions  an operand, an argument, the object of an attribute or an index in place of the whole
+        copies       what a name is a copy of, in place of the name (copies.py)
         names        0 in place of a name or a call
         constants    0, 1, ""
 
@@ -28,6 +29,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+from suture._minify import copies
 from suture._minify.checkpoint import Checkpoint
 from suture._minify.defaults import BUDGET
 from suture._minify.predicate import refused
@@ -396,6 +398,15 @@ def _items(first: int, last: int) -> Form:
     return lambda node: ast.Dict(node.keys[first:last], node.values[first:last])  # type: ignore[attr-defined]
 
 
+def _copies(tree: ast.Module) -> Iterator[Place]:
+    for name, value in copies.uses(tree):
+        yield name, [_instead(value)]
+
+
+def _instead(value: ast.expr) -> Form:
+    return lambda node: value
+
+
 def _names(tree: ast.Module) -> Iterator[Place]:
     """A number in place of a name or a call."""
     for node in ast.walk(tree):
@@ -426,6 +437,7 @@ ROUNDS: list[tuple[str, Callable[[ast.Module], Iterator[Place]]]] = [
     ("statements", _statements),
     ("lists", _list_items),
     ("expressions", _expressions),
+    ("copies", _copies),
     ("names", _names),
     ("constants", _constants),
 ]

@@ -175,7 +175,7 @@ def _ended(minified: Minified, as_json: bool) -> int:
 
 
 def _minify_program(arguments: argparse.Namespace) -> int:
-    from suture._minify import program
+    from suture._minify import program, repro_file
     from suture._minify.certify import CANNOT_RUN
     from suture._minify.goals import GoalError
     from suture._minify.oracle import MinifyError, NotReproduced
@@ -200,7 +200,10 @@ def _minify_program(arguments: argparse.Namespace) -> int:
     except MinifyError as error:
         say(f"CANNOT RUN HERE: {error}")
         return CANNOT_RUN
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+    except SyntaxError as error:
+        say(f"suture minify: {repro_file.no_python(arguments.file, error)}")
+        return USAGE
+    except (OSError, UnicodeDecodeError) as error:
         say(f"suture minify: {arguments.file}: {error}")
         return USAGE
     if arguments.json:

@@ -432,7 +432,7 @@ Decompilation Decompiler::run() {
     }
     if (is_definition_code(root_)) add_function_facts(options_.function, rendering.tree.body, rendering.tree);
     auto source = print_source(rendering.tree, root_.view.version);
-    if (options_.as_module && source && source->find("nonlocal ") != std::string::npos) {
+    if (options_.as_module && source && needs_outer(root_, rendering.tree.body)) {
       rendering.tree.body = make_standalone(root_, rendering.tree.body, rendering.tree).body;
       source = print_source(rendering.tree, root_.view.version);
     }

@@ -35,6 +35,47 @@ Arguments parameters(const CodeView& view) {
   return args;
 }
 
+void add_bodies(const std::vector<ExceptHandler>& handlers, std::vector<const Statements*>& to) {
+  for (const ExceptHandler& handler : handlers) to.push_back(&handler.body);
+}
+
+void add_bodies(const std::vector<MatchCase>& cases, std::vector<const Statements*>& to) {
+  for (const MatchCase& one : cases) to.push_back(&one.body);
+}
+
+// The lists of statements that are parts of a statement.
+void add_bodies(const Statement& statement, std::vector<const Statements*>& to) {
+  const auto add = [&](const auto*... lists) { (to.push_back(lists), ...); };
+  switch (statement.kind) {
+    case StatementKind::FunctionDef: return add(&static_cast<const FunctionDef&>(statement).body);
+    case StatementKind::AsyncFunctionDef: return add(&static_cast<const AsyncFunctionDef&>(statement).body);
+    case StatementKind::ClassDef: return add(&static_cast<const ClassDef&>(statement).body);
+    case StatementKind::For:
+      return add(&static_cast<const For&>(statement).body, &static_cast<const For&>(statement).orelse);
+    case StatementKind::AsyncFor:
+      return add(&static_cast<const AsyncFor&>(statement).body,
+                 &static_cast<const AsyncFor&>(statement).orelse);
+    case StatementKind::While:
+      return add(&static_cast<const While&>(statement).body, &static_cast<const While&>(statement).orelse);
+    case StatementKind::If:
+      return add(&static_cast<const If&>(statement).body, &static_cast<const If&>(statement).orelse);
+    case StatementKind::With: return add(&static_cast<const With&>(statement).body);
+    case StatementKind::AsyncWith: return add(&static_cast<const AsyncWith&>(statement).body);
+    case StatementKind::Match: return add_bodies(static_cast<const Match&>(statement).cases, to);
+    case StatementKind::Try: {
+      const auto& node = static_cast<const Try&>(statement);
+      add_bodies(node.handlers, to);
+      return add(&node.body, &node.orelse, &node.finalbody);
+    }
+    case StatementKind::TryStar: {
+      const auto& node = static_cast<const TryStar&>(statement);
+      add_bodies(node.handlers, to);
+      return add(&node.body, &node.orelse, &node.finalbody);
+    }
+    default: return;
+  }
+}
+
 // The name of a wrapper: one that nothing in the code has.
 std::string unused_name(const CodeView& view, std::string name) {
   const auto taken = [&](const std::string& one) {
@@ -170,6 +211,24 @@ Standalone make_standalone(const CodeTree& code, const Statements& definition, S
   }
   out.path.insert(out.path.begin(), name);
   return out;
+}
+
+bool needs_outer(const CodeTree& code, const Statements& definition) {
+  const auto variables = free_variables(code.view);
+  const auto is_variable = [&](const std::string& name) {
+    return std::ranges::find(variables, name) != variables.end();
+  };
+  std::vector<const Statements*> left{&definition};
+  while (!left.empty()) {
+    const Statements& body = *left.back();
+    left.pop_back();
+    for (const Statement* statement : body) {
+      const auto* node = as<Nonlocal>(statement);
+      if (node && std::ranges::any_of(node->names, is_variable)) return true;
+      add_bodies(*statement, left);
+    }
+  }
+  return false;
 }
 
 CodeTreePtr find_code(CodeTreePtr module, const std::vector<std::string>& path) {

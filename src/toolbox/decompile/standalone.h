@@ -19,6 +19,8 @@ struct Standalone {
 // `definition`: the statements of `code` (SyntaxTree::body).
 Standalone make_standalone(const CodeTree& code, const syntax::Statements& definition,
                            syntax::SyntaxTree& tree);
+// Whether something in the definition declares a free variable of `code` with `nonlocal`: no module can hold it as it is.
+bool needs_outer(const CodeTree& code, const syntax::Statements& definition);
 // The code object that `path` leads to; null when there is none.
 CodeTreePtr find_code(CodeTreePtr module, const std::vector<std::string>& path);
 

@@ -35,6 +35,19 @@ TEST(Options, read_the_environment_once_when_made) {
   EXPECT_TRUE(options.problems().empty());
 }
 
+TEST(Options, take_only_text_from_the_environment) {
+  for (const OptionInfo& option : all_options()) {
+    if (option.env.empty()) continue;
+    const std::string name(option.env);
+    Environment bytes(name.c_str(), "caf\xe9");
+    Options options;
+    EXPECT_EQ(options.text(option.name), option.default_text) << name;
+    ASSERT_EQ(options.problems().size(), 1u) << name;
+    EXPECT_EQ(options.problems()[0],
+              name + ": using '" + std::string(option.default_text) + "'; 'caf\\xe9' is not UTF-8");
+  }
+}
+
 TEST(Options, keep_the_default_and_tell_when_the_environment_is_wrong) {
   Environment limit("SUTURE_RECOMPILE_LIMIT", "many");
   Options options;
