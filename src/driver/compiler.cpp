@@ -334,9 +334,8 @@ std::string Compiler::cache_directory() const {
   std::string directory = options.text("cache_dir");
   if (directory == "off") return "";
   if (!directory.empty()) return directory;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return std::string(xdg) + "/suture";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/suture";
-  return "";
+  auto found = user_cache_directory();
+  return found.ok() ? *found : "";
 }
 
 std::string Compiler::save_failure(const CompileId& id, const Error& error) const {

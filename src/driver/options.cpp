@@ -175,6 +175,19 @@ const std::vector<OptionInfo>& all_options() {
   return options;
 }
 
+Result<std::string> user_cache_directory() {
+  const auto path = [](const char* name, std::string_view rest) -> Result<std::string> {
+    const char* bytes = std::getenv(name);
+    if (!bytes || !*bytes) return std::string();
+    if (!is_utf8(bytes))
+      return refused(fmt::format("{}: nothing is cached; '{}' is not UTF-8; set SUTURE_CACHE_DIR", name,
+                                 escaped_line(bytes)));
+    return std::string(bytes) + std::string(rest);
+  };
+  SUTURE_TRY(directory, path("XDG_CACHE_HOME", "/suture"));
+  return directory.empty() ? path("HOME", "/.cache/suture") : directory;
+}
+
 Options::Options() {
   for (const OptionInfo& option : all_options()) {
     values_.emplace_back(option.default_text);
@@ -188,6 +201,8 @@ Options::Options() {
       problems_.push_back(
           fmt::format("{}: using '{}'; {}", option.env, option.default_text, checked.error().message));
   }
+  if (!text("cache_dir").empty()) return;
+  if (const auto cache = user_cache_directory(); !cache.ok()) problems_.push_back(cache.error().message);
 }
 
 Status Options::set(std::string_view name, std::string value) {

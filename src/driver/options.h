@@ -15,6 +15,10 @@ struct OptionInfo {
 };
 const std::vector<OptionInfo>& all_options();
 
+// Where files of the user's caches go: what XDG_CACHE_HOME says, or HOME; "" when there is no such place. kUnsupported: its path
+// is no UTF-8, as all paths of ours are.
+Result<std::string> user_cache_directory();
+
 // Current values as text, by name; typed getters convert.
 class Options {
  public:

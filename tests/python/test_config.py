@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
@@ -116,6 +117,27 @@ def test_arguments_of_compile_are_checked_where_they_are_given(settings, error, 
     if "numerics" not in settings and "options" not in settings:
         with pytest.raises(error, match=re.escape(message)):
             suture.compile(**settings)
+
+
+def test_bytes_that_are_no_text_name_their_variable(run_python, write_program, tmp_path):
+    """Of every option, and of where caches go by default; the program runs, and one frame compiles."""
+    program = write_program(
+        "import numpy as np\nimport suture\n\n@suture.compile\ndef f(x):\n    return x + 1\n\nf(np.ones(3))\n"
+        "print(f.status()['graph_count'], suture._core.cache_directory(), suture._core.record_directory())\n"
+    )
+    odd = os.fsdecode(b"caf\xe9")
+    names = [option.env for option in suture.config.options() if option.env]
+    done = run_python(str(program), **dict.fromkeys(names, odd), XDG_CACHE_HOME=str(tmp_path))
+    assert (done.returncode, done.stdout.split()[0]) == (0, "1"), done.stderr
+    told = [line for line in done.stderr.splitlines() if "is not UTF-8" in line]
+    assert sorted(line.split("suture: ")[1].split(": ")[0] for line in told) == sorted(names)
+    for place in ("XDG_CACHE_HOME", "HOME"):
+        places = {"XDG_CACHE_HOME": "", place: odd}
+        done = run_python(str(program), **places)
+        assert (done.returncode, done.stdout.split()) == (0, ["1"]), done.stderr
+        assert f"{place}: nothing is cached; 'caf\\xe9' is not UTF-8; set SUTURE_CACHE_DIR" in done.stderr
+        listed = run_python("-m", "suture", "minify", "--list", **places)
+        assert listed.returncode == 0, listed.stderr
 
 
 def test_an_environment_value_outside_the_domain_is_one_warning_and_the_default(run_python, write_program):

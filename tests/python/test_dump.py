@@ -415,6 +415,62 @@ def test_a_forked_child_has_a_run_of_its_own(run_python, write_program, tmp_path
     assert sorted(len(c) for c in found) == [1, 2], "the child's one, the parent's two"
 
 
+NONLOCAL = """\
+import numpy as np
+import suture
+
+def make(k, text):
+    @suture.compile
+    def says(x):
+        print(text, k, "nonlocal k")
+        return x + 1
+
+    @suture.compile
+    def counts(x):
+        nonlocal k
+        print(text)
+        if len(text):
+            k = k + 1
+        return x + k
+
+    @suture.compile
+    def inside(x):
+        def count():
+            nonlocal k
+            k = 3
+        print(text)
+        count()
+        return x + 1
+
+    @suture.compile
+    def own(x):
+        n = len(text)
+        print(text)
+        def count():
+            nonlocal n
+            n = 3
+        count()
+        return x + n
+
+    return says, counts, inside, own
+
+for f in make(2, "t"):
+    f(np.ones(3))
+"""
+
+
+def test_only_what_assigns_a_variable_of_another_function_stands_in_one(run_python, write_program, tmp_path):
+    """A module cannot hold it otherwise. That a text says `nonlocal` is no reason; nor is a variable of its own. Four functions and
+    what is left of them after their break are captured."""
+    run = dump_of(run_python, write_program(NONLOCAL), tmp_path)
+    texts = [path.read_text() for path in sorted(run.glob("*/original.py"))]
+    says, counts, inside, own = (
+        [text for text in texts if f"make.<locals>.{name} " in text] for name in ("says", "counts", "inside", "own")
+    )
+    assert [text.count("def _outer(") for found in (says, counts, inside, own) for text in found] == [0, 1, 1, 0]
+    assert '"nonlocal k"' in says[0].replace("'", '"') and "nonlocal n" in own[0]
+
+
 def test_compiles_beyond_the_limit_are_counted(run_python, write_program, tmp_path):
     program = write_program(
         "import numpy as np, suture\nfor i in range(200):\n    suture.compile(lambda x: x + 1)(np.ones(3))\n"

@@ -48,6 +48,17 @@ TEST(Options, take_only_text_from_the_environment) {
   }
 }
 
+TEST(Options, have_no_cache_in_a_directory_whose_path_is_no_text) {
+  Environment home("XDG_CACHE_HOME", "/caf\xe9");
+  EXPECT_FALSE(user_cache_directory().ok());
+  const Options options;
+  ASSERT_EQ(options.problems().size(), 1u);
+  EXPECT_EQ(options.problems()[0],
+            "XDG_CACHE_HOME: nothing is cached; '/caf\\xe9' is not UTF-8; set SUTURE_CACHE_DIR");
+  Environment own("SUTURE_CACHE_DIR", "off");
+  EXPECT_TRUE(Options().problems().empty());
+}
+
 TEST(Options, keep_the_default_and_tell_when_the_environment_is_wrong) {
   Environment limit("SUTURE_RECOMPILE_LIMIT", "many");
   Options options;
