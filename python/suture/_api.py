@@ -8,7 +8,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from suture import _core
-from suture._config import config
+from suture._config import config, is_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,6 +160,8 @@ def _check_settings(settings: dict[str, Any]) -> None:
         if not isinstance(value, kind):
             wanted = getattr(kind, "__name__", str(kind))
             raise TypeError(f"{name} is {wanted}, not {type(value).__name__}: {value!r:.80}")
+        if isinstance(value, str) and not is_text(value):
+            raise ValueError(f"{name} cannot be {value!r:.80}: it holds characters that no text has")
 
 
 def _as_function(fn: Any) -> FunctionType:
@@ -184,7 +186,7 @@ def _resolve_backend(backend: Backend | None) -> tuple[str, Callable[..., Any] |
     from_option = backend is None
     if backend is None:
         backend = config.backend
-    if isinstance(backend, str) and backend == "native":
+    if not callable(backend) and backend == "native":
         return "native", None
     from suture import _backends
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suture import _core
+from suture._config import is_text
 
 if TYPE_CHECKING:
     from suture._core import Graph
@@ -65,6 +66,8 @@ def register_backend(name: str, fn: Backend | None = None) -> Any:
     """Makes `backend=name` known; usable as a decorator. A name can be registered again, except "native"."""
     if not isinstance(name, str) or not name:
         raise TypeError("the name of a backend is a non-empty str")
+    if not is_text(name):
+        raise ValueError(f"a backend cannot be called {name!r:.80}: it holds characters that no text has")
     if name == "native":
         raise ValueError("'native' is the built-in compiler and cannot be replaced")
     if name.partition(":")[0] in _with_settings:
@@ -95,7 +98,8 @@ def is_reserved(name: str) -> bool:
 def is_installed(name: str, backend: Backend) -> bool:
     """Whether `name` means this backend in every process, without the program that is running now."""
     if is_reserved(name):
-        return type(backend).__module__.startswith("suture.")
+        module = _text_of(type(backend), "__module__")
+        return module is not None and module.startswith("suture.")
     if _registered.get(name) is not backend:
         return False
     return _BUILT_IN.get(name) is backend or any(
@@ -125,19 +129,40 @@ def describe_backends() -> list[BackendInfo]:
 
 
 def _first_line(function: Any) -> str:
-    return next(iter((getattr(function, "__doc__", None) or "").strip().splitlines()), "")
+    return next(iter((_text_of(function, "__doc__") or "").strip().splitlines()), "")
+
+
+def _text_of(holder: Any, attribute: str) -> str | None:
+    """None: there is no such attribute, looking it up fails, or it is no text (half of a surrogate pair is none). What others
+    wrote may say anything."""
+    try:
+        found = getattr(holder, attribute)
+        text = str.__str__(found) if issubclass(type(found), str) else None
+    except Exception:
+        return None
+    return text if text is not None and is_text(text) else None
+
+
+def name_of(backend: Any) -> str:
+    """What messages and files call a callable: its `__name__`, or that of its type."""
+    return _text_of(backend, "__name__") or name_of_type(type(backend))
+
+
+def name_of_type(kind: type) -> str:
+    """Whatever its metaclass says."""
+    found: str = type.__dict__["__name__"].__get__(kind)
+    return found
 
 
 def callable_of(backend: str | Backend) -> Backend:
     """What runs a graph: also for "native", which suture.compile takes another way."""
-    return native if backend == "native" else resolve(backend)[1]
+    return native if not callable(backend) and backend == "native" else resolve(backend)[1]
 
 
 def resolve(backend: str | Backend) -> tuple[str, Backend]:
     """Name and callable of what the user gave."""
     if callable(backend):
-        name = getattr(backend, "__name__", None)
-        return name if isinstance(name, str) else type(backend).__name__, backend
+        return name_of(backend), backend
     if not isinstance(backend, str):
         raise TypeError(f"a backend is a name or a callable, not {type(backend).__name__}")
     if make := _with_settings.get(backend.partition(":")[0]):

@@ -40,7 +40,18 @@ def _to_text(option: Option, value: Any) -> str:
     if not isinstance(value, _TYPES[option.type]) or (option.type != "bool" and isinstance(value, bool)):
         article = "an" if option.type == "int" else "a"
         raise TypeError(f"option '{option.name}' is {article} {option.type}, not {type(value).__name__}: {value!r:.80}")
+    if isinstance(value, str) and not is_text(value):
+        raise ValueError(f"option '{option.name}' cannot be {value!r:.80}: it holds characters that no text has")
     return str(value)
+
+
+def is_text(value: str) -> bool:
+    """False: it holds halves of surrogate pairs, as a command line or a file name that is no UTF-8 does."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Patch(ContextDecorator):

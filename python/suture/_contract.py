@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from suture import _backends
 from suture._contract_cases import Case, all_cases
+from suture._minify import plain_text
 from suture._value_text import number, wrong_value
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ class _Witness:
         self._backend = backend
         self.graphs: list[Graph] = []
         self.broken: _Broken | None = None
-        self.__name__ = getattr(backend, "__name__", type(backend).__name__)
+        self.__name__ = _backends.name_of(backend)
 
     def _break(self, law: str, message: str) -> None:
         if self.broken is None:
@@ -324,7 +326,7 @@ class BackendLaw:
 
 
 def _name_of(backend: Any) -> str:
-    return backend if isinstance(backend, str) else getattr(backend, "__name__", type(backend).__name__)
+    return plain_text.printable(_backends.name_of(backend) if callable(backend) else str(backend))
 
 
 def _failure_of(case: Case, backend: Any, ulp: int, without: set[str]) -> Failure | None:

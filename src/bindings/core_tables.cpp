@@ -169,6 +169,14 @@ nb::list perf_hint_table() {
   return table;
 }
 
+// What somebody typed. It may hold what no text has, and is like no name then.
+std::string typed(const nb::str& words) {
+  const nb::bytes utf8 =
+      nb::steal<nb::bytes>(PyUnicode_AsEncodedString(words.ptr(), "utf-8", "backslashreplace"));
+  if (!utf8.is_valid()) throw nb::python_error();
+  return {utf8.c_str(), utf8.size()};
+}
+
 }  // namespace
 
 void bind_tables(nb::module_& module) {
@@ -193,13 +201,13 @@ void bind_tables(nb::module_& module) {
   module.def("python_math_table", &python_math_table);
   module.def("fusion_reason_table", &fusion_reason_table);
   module.def("perf_hint_table", &perf_hint_table);
-  module.def("nearest_name", [](const std::string& wanted, const std::vector<std::string>& known) {
-    return nearest_name(wanted, known);
+  module.def("nearest_name", [](const nb::str& wanted, const std::vector<std::string>& known) {
+    return nearest_name(typed(wanted), known);
   });
   module.def(
       "did_you_mean",
-      [](const std::string& wanted, const std::vector<std::string>& known, std::string otherwise) {
-        return did_you_mean(wanted, known, std::move(otherwise));
+      [](const nb::str& wanted, const std::vector<std::string>& known, std::string otherwise) {
+        return did_you_mean(typed(wanted), known, std::move(otherwise));
       },
       nb::arg("wanted"), nb::arg("known"), nb::arg("otherwise") = "");
   module.def("get_option", [](const std::string& name) {

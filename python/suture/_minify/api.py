@@ -118,14 +118,18 @@ def _name_of(backend: str | Callable[..., Any]) -> str:
     """The name under which child processes find a backend; a callable that has none is registered under its own."""
     from suture import _backends
 
-    name, resolved = (backend, None) if backend == "native" else _backends.resolve(backend)
-    if isinstance(backend, str):
+    if not callable(backend):
+        if backend != "native":
+            _backends.resolve(backend)  # ValueError for a name that nobody knows
         return backend
+    name, resolved = _backends.resolve(backend)
     for known, registered in _backends._registered.items():
         if registered is backend:
             return known
+    if _backends.is_reserved(name):
+        name = name.partition(":")[0] + "_of_the_program"
     unique, number = name, 1
-    while unique == "native" or unique in _backends.list_backends():
+    while unique in _backends.list_backends():
         number += 1
         unique = f"{name}_{number}"
     _backends.register_backend(unique, resolved)
@@ -142,7 +146,7 @@ def _backend_of(known: Mapping[str, Any]) -> str:
         return name
     try:
         # A name with settings makes a new callable each time.
-        same = ":" in name or _backends.resolve(name)[1] is given
+        same = _backends.is_installed(name, given) or _backends.resolve(name)[1] is given
     except ValueError:
         same = False
     return name if same else _name_of(given)

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from suture import _backends
 
+_TO_REPLACE = "raise LookupError"
 _LONGEST_LITERAL = 4096
 _LITERAL_TYPES = (int, float, str, bytes, bool, type(None), tuple, list, dict, set)
 
@@ -47,8 +48,7 @@ def code_for(name: str, backend: Callable[..., Any] | None) -> str:
     try:
         return _code_for(backend)
     except (_NoSource, OSError, SyntaxError, ValueError, RecursionError) as error:
-        reason = f"backend '{name}': {error}; return it here"
-        return f"raise LookupError({reason!r})"
+        return _line_to_replace(name, error)
 
 
 def code_at(name: str, place: dict[str, Any], command: Sequence[str]) -> str:
@@ -59,13 +59,25 @@ def code_at(name: str, place: dict[str, Any], command: Sequence[str]) -> str:
         where = _Place(place["file"], place["line"], place["qualname"].rpartition(".")[2])
         return _source_at(where, {}, {}, _arguments(place["file"], command))
     except (_NoSource, OSError, SyntaxError, ValueError, RecursionError) as error:
-        reason = f"backend '{name}': {error}; return it here"
-        return f"raise LookupError({reason!r})"
+        return _line_to_replace(name, error)
+
+
+def _line_to_replace(name: str, why: Exception) -> str:
+    reason = f"backend '{name}': {why}; return it here"
+    return f"{_TO_REPLACE}({reason!r})"
+
+
+def lacks_source(code: str) -> bool:
+    """Whether the user has to put the backend into a file with this make_backend(), or its body."""
+    statements: list[ast.stmt] = ast.parse(code).body
+    if statements and isinstance(statements[0], ast.FunctionDef) and statements[0].name == "make_backend":
+        statements = statements[0].body
+    return bool(statements) and ast.unparse(statements[0]).startswith(_TO_REPLACE + "(")
 
 
 def _code_for(backend: Callable[..., Any]) -> str:
-    if not isinstance(backend, FunctionType):
-        raise _NoSource(f"{type(backend).__qualname__} objects have no source")
+    if type(backend) is not FunctionType:  # isinstance() would ask a __class__ of the program's
+        raise _NoSource(f"{_backends.name_of_type(type(backend))} objects have no source")
     if backend.__module__ != "__main__" and _is_reachable(backend):
         return _import_of(backend)
     return _source_of(backend)

@@ -137,7 +137,7 @@ def explained(repro: ReproFile) -> str:
     lines = [
         repro.title,
         f"from      {origin.get('function', '?')} ({origin.get('file', '?')}:{origin.get('line', 0)})",
-        f"backend   {case.backend}{' (its source is in the file)' if repro.backend_code else ''}",
+        f"backend   {case.backend}{_where_its_source_is(repro)}",
         *([f"options   {dict(case.options)}"] if case.options else []),
         f"graph     {case.op_count} ops{reduced}",
         *(f"input     {name}: {text}" for name, text in inputs),
@@ -145,6 +145,15 @@ def explained(repro: ReproFile) -> str:
         f"expected  {expected_of(repro) or 'not known: the process ended without a word'}",
     ]
     return "\n".join(plain_text.printable(line) for line in lines)
+
+
+def _where_its_source_is(repro: ReproFile) -> str:
+    from suture._minify import backend_code
+
+    if not repro.backend_code:
+        return ""
+    missing = backend_code.lacks_source(repro.backend_code)
+    return " (to be put into make_backend of the file)" if missing else " (its source is in the file)"
 
 
 def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:

@@ -80,7 +80,7 @@ def load(path: Path) -> ReproFile:
         tree = ast.parse(text)
         found = dict(_assignments(tree))
     except SyntaxError as error:
-        raise NotARepro(no_python(path, error)) from None
+        raise NotARepro(f"{path} is no repro file: {no_python(path, error)}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise NotARepro(f"{path} is no repro file: {error}") from None
     missing = [name for name in _LITERALS if name not in found]
