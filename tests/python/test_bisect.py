@@ -15,8 +15,9 @@ from suture._minify import child, repro_file
 from suture._minify.bisect import Bisection, bisect, bisect_program, bisect_slow
 from suture._minify.bisect_text import text_of, to_json
 from suture._minify.case import Case
+from suture._minify.compile_texts import Texts, plain_graph
 from suture._minify.signature import Outcome
-from suture._minify.variants import Texts, Variant, outcome_of, plain_graph
+from suture._minify.variants import Variant, outcome_of
 
 PASS, WRONG = Outcome("pass"), Outcome("wrong_value", "compare", message="3 instead of 4")
 
@@ -47,7 +48,13 @@ class Pretender:
         changes = self.changes[: settings.get("pass_limit", 12)]
         fusions = self.fusions[: settings.get("fusion_limit", 20)]
         graph, fused = "\n".join(["graph", *changes]), "\n".join(["kernels", *fusions])
-        return Texts(graph, "", fused, fused, list(changes), list(fusions))
+        return Texts(graph=graph, schedule=fused, cpp=fused, changes=list(changes), fusions=list(fusions))
+
+    def compiles(self, variant: Variant) -> list[Texts]:
+        return [self.texts(variant)]
+
+    def does_work_again(self, variant: Variant) -> bool:
+        return False
 
 
 def searched(fails) -> Bisection:
@@ -200,6 +207,9 @@ def test_the_json_is_what_the_schema_says():
         lambda s: Outcome("invalid", "build", message="the data is missing"),
     ):
         assert checker.problems(json.loads(to_json(searched(fails)))) == []
+    several = searched(lambda s: native(s) and s["fusion_limit"] >= 3)
+    several.other_diffs = [module.CompileDiffs("compile 0/1 of f (prog.py:9)", {"schedule": "-a\n+b"})]
+    assert checker.problems(json.loads(to_json(several))) == []
     assert checker.documented() - checker.met == set(), "documented, never seen"
 
 

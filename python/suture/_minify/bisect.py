@@ -29,10 +29,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suture._minify.case import Case, Input
+from suture._minify.compile_texts import PARTS, Texts, diffs_of, one_sided, paired
 from suture._minify.defaults import RUN_SECONDS
 from suture._minify.first_failing import first_failing
 from suture._minify.signature import Outcome, Signature, Verdict
-from suture._minify.variants import CaseSubject, Probe, ProgramSubject, SlowSubject, Subject, Texts, Variant, diff
+from suture._minify.variants import CaseSubject, Probe, ProgramSubject, SlowSubject, Subject, Variant
 
 FULL = Variant("as it fails")
 CONFIRMING = 3  # runs of the failing settings: all must fail, or the failure comes and goes
@@ -65,6 +66,10 @@ WITHOUT = [
     ("C++ optimiser", Variant("kernels at O2", "", {"kernel_opt": "O2"})),
 ]
 _LIMITS = {"optional passes": "pass_limit", "fusion": "fusion_limit"}
+NOTHING_COMPILED = Variant("the program, nothing compiled", "", {}, {"disable": True})
+_INTERPRETED = ("eager", "lowered_eager")  # backends without kernels
+_OF_PROCESS = ("toolchain", "disable")  # settings of a variant that are no options of its graphs
+_VALUES = ("wrong_value", "wrong_dtype", "wrong_shape", "wrong_strides", "wrong_alias")  # kinds of results
 
 
 @dataclass
@@ -75,6 +80,14 @@ class Row:
     settings: dict[str, Any]
     verdict: str
     text: str
+
+
+@dataclass
+class CompileDiffs:
+    """Of one compile of a program: as `compile` and `diffs` of a Bisection."""
+
+    compile: str
+    diffs: dict[str, str]
 
 
 @dataclass
@@ -93,7 +106,9 @@ class Bisection:
     ladder, probes: what was run
     monotone     False: other numbers do not agree with a single place
     flips        where the verdict changes from n - 1 to n, for failures that are not monotone
+    compile      which compile of a program `diffs` is of: "compile 0/1 of f (prog.py:9)"; "" of a case, which is compiled once
     diffs        unified diffs by "graph", "schedule", "C++"; "" where equal
+    other_diffs  of the other compiles that differ
     """
 
     reproduced: bool = False
@@ -112,7 +127,9 @@ class Bisection:
     probes: list[Row] = field(default_factory=list)
     monotone: bool = True
     flips: list[int] = field(default_factory=list)
+    compile: str = ""
     diffs: dict[str, str] = field(default_factory=dict)
+    other_diffs: list[CompileDiffs] = field(default_factory=list)
     runs: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -156,6 +173,7 @@ class _Search:
         self._known: dict[str, Probe] = {}
         self._repeats = 1
         self._culprit_op = ""
+        self._shown: Texts | None = None  # of the failing variant of the answer: the compile that is to blame
         self._waits = False  # a failure is a hang: what is known to fail is not run to see more of it
 
     # --- running variants ---
@@ -199,12 +217,14 @@ class _Search:
         steady_case = isinstance(self.subject, CaseSubject) and self._repeats == 1
         if steady_case and not isinstance(self.subject, SlowSubject):
             self._name_op()
+            self._tell_of_conditions()
         self._compare()
         return self.found
 
     def _search(self) -> None:
         answer = None if isinstance(self.subject, SlowSubject) else self._ladder()
-        answer = answer or self._without()
+        if self.found.stage not in ("graph", "program"):
+            answer = answer or self._without()
         if answer:
             self._narrow(*answer)
 
@@ -250,6 +270,7 @@ class _Search:
             if outcome.failed and first is None:
                 first = outcome
                 self.subject.signature = Signature.of(outcome)
+                self._ignore_conditions(outcome)
                 if outcome.kind == "hang" and not isinstance(self.subject, SlowSubject):
                     runs = number  # waiting is dear; the answer is confirmed at the end
                     self._waits = True
@@ -266,10 +287,31 @@ class _Search:
         self.found.failing = FULL.settings
         return True
 
+    def _ignore_conditions(self, outcome: Outcome) -> None:
+        """When kernels give the wrong value with no condition told to NumPy, too."""
+        subject = self.subject
+        if type(subject) is CaseSubject and outcome.kind in _VALUES and subject.signature is not None:
+            subject.quiet = True
+            self.found.runs += 1
+            subject.quiet = subject.signature.judge(subject.run(FULL)) is Verdict.SAME
+
+    def _tell_of_conditions(self) -> None:
+        """Who runs the failing variant as a program does may see NumPy put it right."""
+        subject = self.subject
+        failing = _variant(self.found.failing)
+        if not isinstance(subject, CaseSubject) or not subject.quiet or failing.key == FULL.key:
+            return
+        subject.quiet = False
+        if self._run(failing).verdict is Verdict.PASS:
+            self.found.notes.append(
+                "conditions are ignored (np.errstate): with them the failing variant passes, for NumPy does the work again"
+            )
+        subject.quiet = True
+
     def _wait_less(self) -> None:
         """A run is a hang when it takes ten times as long as compiling it, and LEAST_WAIT at least."""
         start = time.monotonic()
-        self.subject.texts(FULL)
+        self.subject.compiles(FULL)
         compiling = time.monotonic() - start
         self.subject.seconds = min(self.subject.seconds, max(LEAST_WAIT, 10 * compiling))
 
@@ -290,10 +332,7 @@ class _Search:
         self.found.stage = stage if native or failing is not FULL else f"backend {self.subject.backend}"
         self.found.failing = failing.settings
         if at == 0:
-            self.found.stage = "graph"
-            self.found.notes.append(
-                "the captured graph itself fails under NumPy: capture, or what surrounds compiled graphs"
-            )
+            self._blame_what_is_captured()
             return None
         if verdicts[at - 1] is not Verdict.PASS:
             self.found.notes.append(f"the rung below ends in another way: {self.probe(rungs[at - 1][1]).text}")
@@ -302,13 +341,33 @@ class _Search:
             self._other_toolchain(failing)
         return self.found.stage, rungs[at - 1][1], failing
 
+    def _blame_what_is_captured(self) -> None:
+        """No kernel is at fault, and a program may fail without us."""
+        self.found.stage = "graph"
+        if isinstance(self.subject, ProgramSubject):
+            self.found.ladder.append(self._row(NOTHING_COMPILED))
+            if self.fails(NOTHING_COMPILED):
+                self.found.stage, self.found.failing = "program", NOTHING_COMPILED.settings
+                return
+            self.found.passing = NOTHING_COMPILED.settings
+        self.found.notes.append(
+            "the captured graph itself fails under NumPy: capture, or what surrounds compiled graphs"
+        )
+
     def _other_toolchain(self, failing: Variant) -> None:
-        """The C++ text, or the compiler that is built in?"""
+        """The C++ text, or the compiler that is built in? The flags that another compiler's code raises may make NumPy do the
+        work again, which says nothing of either."""
         other = Variant("the same, by a C++ compiler as a subprocess", "", failing.options, {"toolchain": "subprocess"})
         self.found.ladder.append(self._row(other))
-        if self.probe(other).verdict is Verdict.PASS:
-            self.found.stage = "C++ compiler in this process"
-            self.found.passing = other.settings
+        if self.probe(other).verdict is not Verdict.PASS:
+            return
+        if self.subject.does_work_again(other) and not self.subject.does_work_again(failing):
+            self.found.notes.append(
+                "by the other C++ compiler it passes because a condition there makes NumPy do the work again; kernels are to blame"
+            )
+            return
+        self.found.stage = "C++ compiler in this process"
+        self.found.passing = other.settings
 
     def _without(self) -> tuple[str, Variant, Variant] | None:
         """For failures that need the rest of the compiler: the first part without which it passes."""
@@ -326,20 +385,20 @@ class _Search:
         option = _LIMITS.get(stage)
         if option is None:
             return
-        made = self.subject.texts(failing)
-        names = made.changes if option == "pass_limit" else made.fusions
+        count = max((len(_names(made, option)) for made in self.subject.compiles(failing)), default=0)
         base = Variant(failing.label, failing.backend, dict(failing.options), failing.process)
-        count = len(names) or self._count(base, option)
+        told = count > 0
+        count = count or self._count(base, option)
         if not count or not self._verdict_at(base, option, count) or self._verdict_at(base, option, 0):
             self.found.notes.append(f"{option} alone does not decide between the two variants")
             return
         number = self._first_failing(base, option, count)
         self._check(base, option, number, count)
         self.found.number = number
-        self.found.name = names[number - 1] if names else self._unnamed(base, option, number)
-        self.found.lines = self._lines(self.found.name.partition(": ")[2] or self.found.name)
         self.found.failing = base.limited(option, number).settings
         self.found.passing = base.limited(option, number - 1).settings
+        self.found.name = self._name(base, option, number) if told else self._unnamed(base, option, number)
+        self.found.lines = self._lines(self.found.name.partition(": ")[2] or self.found.name)
 
     def _count(self, base: Variant, option: str) -> int:
         """A number that fails, when the compile does not come so far as to say how many there are; 0: none does."""
@@ -348,17 +407,41 @@ class _Search:
             number *= 2
         return number if number <= MOST else 0
 
+    def _name(self, base: Variant, option: str, number: int) -> str:
+        made = [
+            texts
+            for texts in self.subject.compiles(base.limited(option, number))
+            if len(_names(texts, option)) >= number
+        ]
+        if not made:  # the program went another way this time
+            return ""
+        self._shown = self._culprit_of(made)
+        return _names(self._shown, option)[number - 1]
+
+    def _culprit_of(self, made: list[Texts]) -> Texts:
+        """Of several compiles, the last one of the frame that the failure needs: later ones do not happen when it fails."""
+        frames = sorted({texts.frame for texts in made})
+        failing = _variant(self.found.failing)
+
+        def fails(count: int) -> bool:
+            return self._verdict_at(failing, "frame_limit", frames[count - 1] + 1)
+
+        in_one_process = all(texts.process == 0 for texts in made)
+        if len(frames) > 1 and in_one_process and self._repeats == 1 and fails(len(frames)):
+            frames = [frames[first_failing(len(frames), fails) - 1]]
+        return [texts for texts in made if texts.frame in frames][-1]
+
     def _unnamed(self, base: Variant, option: str, number: int) -> str:
-        made = self.subject.texts(base.limited(option, number - 1))
-        before = (made.changes if option == "pass_limit" else made.fusions)[-1:]
+        made = self.subject.compiles(base.limited(option, number - 1))
+        before = max((_names(texts, option) for texts in made), key=len, default=[])[-1:]
         return f"the one behind {before[0]}" if before else "the first one"
 
     def _lines(self, name: str) -> list[str]:
-        if not isinstance(self.subject, CaseSubject):
-            return []
-        nodes = {node["name"]: node for node in self.subject.case.graph.nodes}
-        spoken = [nodes[word] for word in name.split() if word in nodes]
-        return [f"{node['name']} at {node['file']}:{node['line']}" for node in spoken]
+        if isinstance(self.subject, CaseSubject):
+            places = {node["name"]: f"{node['file']}:{node['line']}" for node in self.subject.case.graph.nodes}
+        else:
+            places = self._shown.places if self._shown else {}
+        return [f"{word} at {places[word]}" for word in name.split() if word in places]
 
     def _verdict_at(self, base: Variant, option: str, number: int) -> bool:
         variant = base.limited(option, number)
@@ -399,7 +482,7 @@ class _Search:
                 return False
             self.progress(f"the first {count} ops")
             self.found.runs += 1
-            return signature.judge(CaseSubject(part, subject.seconds).run(variant)) is Verdict.SAME
+            return signature.judge(CaseSubject(part, subject.seconds, subject.quiet).run(variant)) is Verdict.SAME
 
         if not ops or not fails(len(ops)):
             return
@@ -409,20 +492,43 @@ class _Search:
         self.found.place = f"{node['file']}:{node['line']}"
 
     def _compare(self) -> None:
-        failing = self.subject.texts(_variant(self.found.failing))
-        self.found.kernel = failing.kernels.get(self._culprit_op, "")
-        if not failing.cpp and self.found.failing.get("backend", self.subject.backend) == "native":
-            self.found.notes.append(f"its compile ends {_reached(failing)}")
+        """Compile by compile; the one to blame is shown first."""
+        if self.found.stage == "program":
+            return
+        failing = self.subject.compiles(_variant(self.found.failing))
+        passing = [] if self.found.passing is None else self.subject.compiles(_variant(self.found.passing))
+        self.found.kernel = next((texts.kernels.get(self._culprit_op, "") for texts in failing), "")
+        native = self.found.failing.get("backend", self.subject.backend) == "native"
+        if native and failing and not failing[-1].cpp:
+            self.found.notes.append(f"its compile ends {_reached(failing[-1])}")
         if self.found.passing is None:
             return
-        passing = self.subject.texts(_variant(self.found.passing))
-        parts = {"graph": "graph", "schedule": "schedule", "C++": "cpp"}
-        self.found.diffs = {
-            name: diff(getattr(passing, attribute), getattr(failing, attribute)) for name, attribute in parts.items()
-        }
-        lost = [name for name, attribute in parts.items() if _lost(failing, passing, attribute)]
-        if lost:
-            self.found.notes.append(f"no diff, for one of the two variants did not come so far: {', '.join(lost)}")
+        pairs = [(after, diffs_of(before, after)) for before, after in paired(passing, failing)]
+        pairs = [(texts, diffs) for texts, diffs in pairs if any(diffs.values()) or not texts.compile]
+        if not pairs:
+            self._tell_missing(passing, failing)
+            return
+        shown = self._shown or self._culprit_of([texts for texts, _ in pairs])
+        at = next((i for i, (texts, _) in enumerate(pairs) if texts.key == shown.key), len(pairs) - 1)
+        texts, self.found.diffs = pairs.pop(at)
+        self.found.compile = texts.title
+        self.found.other_diffs = [CompileDiffs(other.title, diffs) for other, diffs in pairs]
+        self._tell_missing([each for each in passing if each.key == texts.key], [texts])
+
+    def _tell_missing(self, passing: list[Texts], failing: list[Texts]) -> None:
+        """Parts that cannot be compared, and why."""
+        pairs = paired(passing, failing)
+        lost = {part for before, after in pairs for part in one_sided(before, after)}
+        if not lost:
+            return
+        parts = ", ".join(part for part in PARTS if part in lost)
+        interpreted = self.found.passing is not None and self.found.passing.get("backend") in _INTERPRETED
+        why = "the passing variant is interpreted" if interpreted else "one of the two variants did not come so far"
+        self.found.notes.append(f"no diff of {parts}: {why}")
+
+
+def _names(made: Texts, option: str) -> list[str]:
+    return made.changes if option == "pass_limit" else made.fusions
 
 
 def _reached(texts: Texts) -> str:
@@ -432,14 +538,10 @@ def _reached(texts: Texts) -> str:
     return "behind the passes: while loops are made and scheduled" if texts.graph else "in the passes"
 
 
-def _lost(failing: Texts, passing: Texts, attribute: str) -> bool:
-    return bool(getattr(failing, attribute)) != bool(getattr(passing, attribute))
-
-
 def _variant(settings: Mapping[str, Any]) -> Variant:
     """The inverse of Variant.settings."""
-    options = {name: value for name, value in settings.items() if name not in ("backend", "toolchain")}
-    process = {name: settings[name] for name in ("toolchain",) if name in settings}
+    options = {name: value for name, value in settings.items() if name not in ("backend", *_OF_PROCESS)}
+    process = {name: settings[name] for name in _OF_PROCESS if name in settings}
     return Variant("", settings.get("backend", ""), options, process)
 
 

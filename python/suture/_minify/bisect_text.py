@@ -32,6 +32,7 @@ def text_of(found: Bisection) -> str:
     lines = [f"failure    {found.signature}"]
     lines += _rows("stages", found.ladder) + _rows("search", found.probes)
     lines += ["", f"CULPRIT    {_culprit(found)}"]
+    lines += [f"in         {found.compile}"] if found.compile else []
     lines += [f"line       {line}" for line in found.lines]
     if found.op:
         kernel = f" in kernel {found.kernel}" if found.kernel else ""
@@ -42,13 +43,18 @@ def text_of(found: Bisection) -> str:
     lines += _notes(found)
     lines.append(f"runs       {found.runs}")
     for name, text in found.diffs.items():
-        lines += _diff(name, text)
+        lines += _diff(name, found.compile, text)
+    if found.other_diffs:
+        others = ", ".join(each.compile for each in found.other_diffs)
+        lines += ["", f"Other than in the passing variant, too: {others} (--json has the differences)"]
     return "\n".join(lines) + "\n"
 
 
 def _culprit(found: Bisection) -> str:
     if not found.stage:
         return "no part of the compiler: it fails with each of them left out"
+    if found.stage == "program":
+        return "the program itself: it fails with nothing compiled, too"
     if not found.number:
         return found.stage
     kind = "change" if found.stage == "optional passes" else "decision"
@@ -74,9 +80,10 @@ def _notes(found: Bisection) -> list[str]:
     return [f"note       {note}" for note in found.notes]
 
 
-def _diff(name: str, text: str) -> list[str]:
+def _diff(name: str, compiled: str, text: str) -> list[str]:
     lines = text.splitlines()
     if not lines:
         return []
+    of = f" of {compiled}" if compiled else ""
     more = [f"({len(lines) - _SHOWN} lines more)"] if len(lines) > _SHOWN else []
-    return ["", f"--- what differs in the {name} (- passing, + failing)", *lines[2 : _SHOWN + 2], *more]
+    return ["", f"--- what differs in the {name}{of} (- passing, + failing)", *lines[2 : _SHOWN + 2], *more]

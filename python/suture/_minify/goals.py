@@ -103,10 +103,10 @@ def _ways_of(goal: str) -> list[_Way]:
 def _ending_of(ran: Ran) -> Ending:
     if ran.timed_out:
         return Ending(ran.code, ran.out, "not done in time")
-    return Ending(ran.code, ran.out, normalise(_exception_in(ran.err.splitlines())))
+    return Ending(ran.code, ran.out, normalise(exception_in(ran.err.splitlines())))
 
 
-def _exception_in(lines: Sequence[str]) -> str:
+def exception_in(lines: Sequence[str]) -> str:
     """The line behind the frames of the last traceback, whatever the exception is called; without one, a line that looks like it."""
     traces = [number for number, line in enumerate(lines) if _TRACEBACK.match(line)]
     if traces:

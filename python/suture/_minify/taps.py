@@ -30,11 +30,11 @@ from suture import _core
 from suture._minify import child, run_case
 from suture._minify.accuracy import Fresh, judge
 from suture._minify.case import Case
+from suture._minify.compile_texts import kernels_of
 from suture._minify.difference import Difference, distance, type_difference
 from suture._minify.first_failing import first_failing
 from suture._minify.reference import ANY_ZERO, Op, Program, program_of, widened
 from suture._minify.signature import signal_name
-from suture._minify.variants import kernels_of
 from suture._ulps import same_bits, ulp_distance
 from suture._value_text import wrong_value
 

@@ -8,7 +8,7 @@ A Variant is a set of settings. A subject runs variants, each in a process of it
 
 from __future__ import annotations
 
-import difflib
+import contextlib
 import functools
 import json
 import os
@@ -21,15 +21,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from suture import _core
 from suture._minify import child, run_case
 from suture._minify.case import Case
+from suture._minify.compile_texts import EVENTS, Texts, by_compile, texts_of
 from suture._minify.defaults import RUN_SECONDS
+from suture._minify.goals import exception_in
 from suture._minify.program_runs import Request, Runs
 from suture._minify.signature import INVALID, Outcome, Signature, Verdict, kind_of_signal
 
 MEMORY = 4 << 30  # bytes that one run may ask for beyond copies of its inputs
-EVENTS = ("pass_done", "lowered", "fusion_decision", "kernel_source")
 
 
 @dataclass(frozen=True)
@@ -58,24 +61,6 @@ class Variant:
         return {**({"backend": self.backend} if self.backend else {}), **self.options, **self.process}
 
 
-@dataclass
-class Texts:
-    """What the compiler made, of one graph or of several.
-
-    changes   of optional passes: "fold_casts: cast_1 is x"; the n-th entry has the number n
-    fusions   "mul into add", by number
-    kernels   of every node: the kernel that computes it
-    """
-
-    graph: str = ""
-    loops: str = ""
-    schedule: str = ""
-    cpp: str = ""
-    changes: list[str] = field(default_factory=list)
-    fusions: list[str] = field(default_factory=list)
-    kernels: dict[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class Probe:
     """How a variant ended. text: in words."""
@@ -86,7 +71,11 @@ class Probe:
 
 
 class Subject(Protocol):
-    """What can be bisected. `signature` is fixed by the first failing run of the settings as they are."""
+    """What can be bisected. `signature` is fixed by the first failing run of the settings as they are.
+
+    compiles         what the compiler made in a run, per compile
+    does_work_again  whether NumPy did a kernel's work again in a run, because of a condition that the kernel met
+    """
 
     signature: Signature | None
     seconds: float  # longest run of one variant
@@ -95,15 +84,21 @@ class Subject(Protocol):
     def backend(self) -> str: ...
 
     def run(self, variant: Variant) -> Outcome: ...
-    def texts(self, variant: Variant) -> Texts: ...
+    def compiles(self, variant: Variant) -> list[Texts]: ...
+    def does_work_again(self, variant: Variant) -> bool: ...
 
 
 # --- graphs ---------------------------------------------------------------------------------------------------------------
 
 
 class CaseSubject:
-    def __init__(self, case: Case, seconds: float = RUN_SECONDS) -> None:
-        self.case, self.seconds, self.backend = case, seconds, case.backend
+    """
+    quiet  conditions are ignored, so none makes NumPy do the work again: what kernels give is judged. A wrong value that NumPy
+           puts right under some settings, where a flag happens to be raised, would be blamed on what raises the flag
+    """
+
+    def __init__(self, case: Case, seconds: float = RUN_SECONDS, quiet: bool = False) -> None:
+        self.case, self.seconds, self.backend, self.quiet = case, seconds, case.backend, quiet
         self.signature: Signature | None = None
 
     def case_of(self, variant: Variant) -> Case:
@@ -116,14 +111,15 @@ class CaseSubject:
 
         def work(send: child.Send) -> Any:
             _configure(variant)
-            return self._outcome(case, lambda stage: send("stage", stage)).to_dict()
+            with np.errstate(all="ignore") if self.quiet else contextlib.nullcontext():
+                return self._outcome(case, lambda stage: send("stage", stage)).to_dict()
 
         return outcome_of(child.call(work, self.seconds, MEMORY + 8 * case.nbytes))
 
     def _outcome(self, case: Case, progress: Callable[[str], None]) -> Outcome:
         return run_case.run(case, progress)
 
-    def texts(self, variant: Variant) -> Texts:
+    def compiles(self, variant: Variant) -> list[Texts]:
         case = self.case_of(variant)
 
         def work(send: child.Send) -> None:
@@ -132,7 +128,20 @@ class CaseSubject:
             run_case.compile_case(case)
 
         ending = child.call(work, self.seconds)
-        return texts_of([json.loads(line) for what, line in ending.sent if what == "event"])
+        return [texts_of([json.loads(line) for what, line in ending.sent if what == "event"])]
+
+    def does_work_again(self, variant: Variant) -> bool:
+        case = self.case_of(variant)
+
+        def work(send: child.Send) -> bool:
+            _configure(variant)
+            seen: list[str] = []
+            _core.subscribe(["replay"], seen.append)
+            with np.errstate(all="ignore") if self.quiet else contextlib.nullcontext():
+                self._outcome(case, lambda stage: None)
+            return bool(seen)
+
+        return bool(child.call(work, self.seconds, MEMORY + 8 * case.nbytes).value)
 
 
 class SlowSubject(CaseSubject):
@@ -234,34 +243,27 @@ class ProgramSubject:
             return Outcome("pass")
         if ran.code == self._untold:
             return Outcome(INVALID, "run", message=f"exit code {self._untold}")
-        exception, _, message = _last_line(ran.err).partition(": ")
+        exception, _, message = exception_in(ran.err.splitlines()).partition(": ")
         if not re.fullmatch(r"[A-Za-z_][\w.]*", exception):
             exception, message = "", f"exit code {ran.code}"
         return Outcome("run_error", "run", exception, message)
 
-    def texts(self, variant: Variant) -> Texts:
-        """Of the graph with the most changes and fusions."""
-        by_compile: dict[str, list[dict[str, Any]]] = {}
-        for record in self._records(self._environment(variant)):
-            if record["event"] in EVENTS:
-                by_compile.setdefault(str(record.get("compile_id")), []).append(record)
-        made = [texts_of(records) for records in by_compile.values()]
-        return max(made, key=lambda texts: len(texts.changes) + len(texts.fusions), default=Texts())
+    def compiles(self, variant: Variant) -> list[Texts]:
+        return by_compile(self._records(self._environment(variant)))
+
+    def does_work_again(self, variant: Variant) -> bool:
+        return any(record["event"] == "replay" for record in self._records(self._environment(variant)))
 
     def _records(self, environment: Mapping[str, str]) -> list[dict[str, Any]]:
-        """The events of a run."""
+        """The events of a run, in the order of its processes."""
         with tempfile.TemporaryDirectory() as directory:
             self._ending({**os.environ, **environment, "SUTURE_RECORD": "off", "SUTURE_TRACE": directory})
             return [
-                record
-                for path in sorted(Path(directory).glob("**/*.jsonl"))
+                record | {"process": number}
+                for number, path in enumerate(sorted(Path(directory).glob("**/*.jsonl")))
                 for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
                 if "event" in (record := _record(line))
             ]
-
-
-def _last_line(text: str) -> str:
-    return next((line for line in reversed(text.splitlines()) if line.strip() and not line.startswith(" ")), "")
 
 
 def _record(line: str) -> dict[str, Any]:
@@ -271,55 +273,3 @@ def _record(line: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return record
-
-
-# --- texts ----------------------------------------------------------------------------------------------------------------
-
-_PLACE = re.compile(r'( ; "(?:[^"\\]|\\.)*")? @ "(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*"( -?\d+){4}$', re.MULTILINE)
-
-
-def texts_of(records: Sequence[Mapping[str, Any]]) -> Texts:
-    """From the events of the compile of one graph. What the compiler did not come to is empty."""
-    texts = Texts()
-    for record in records:
-        fields = record["fields"]
-        if record["event"] == "pass_done":
-            texts.graph = plain_graph(fields["text"]) or texts.graph
-            texts.changes += [f"{fields['name']}: {what}" for what in fields["applications"]]
-        elif record["event"] == "lowered":
-            texts.graph = plain_graph(fields["lowered"])
-            texts.loops, texts.schedule = fields["before"], _VERDICTS.sub("", fields["after"])
-        elif record["event"] == "fusion_decision" and fields["fused"]:
-            texts.fusions.append(f"{fields['producer']} into {fields['consumer']}")
-        elif record["event"] == "kernel_source":
-            texts.cpp, texts.kernels = fields["code"], kernels_of(fields["lines"])
-    return texts
-
-
-def kernels_of(lines: str) -> dict[str, str]:
-    """The kernel that computes each node, from the line table of the event kernel_source."""
-    table = json.loads(lines or "{}")
-    kernels: dict[str, str] = {}
-    for row in table.get("lines", ()):
-        if row["kind"] != "read":
-            kernels.setdefault(table["nodes"][row["node"]]["name"], table["kernels"][row["kernel"]]["name"])
-    return kernels
-
-
-# Lines at the end of a schedule: which pairs were fused, and why others were not.
-_VERDICTS = re.compile(r"^(?:not )?fused .*\n", re.MULTILINE)
-_KERNEL_NUMBER = re.compile(r"\b(cpp_fused_\w+?)_\d+\b")
-
-
-def plain_graph(text: str) -> str:
-    """Graph text without callables and places, which say nothing about what is computed."""
-    return _PLACE.sub("", text)
-
-
-def diff(passing: str, failing: str) -> str:
-    """Unified, from the passing text to the failing one, without the numbers of kernels; "" when they are equal, or when there is one only."""
-    if not passing or not failing:
-        return ""
-    a, b = (_KERNEL_NUMBER.sub(r"\1", text).splitlines() for text in (passing, failing))
-    lines = difflib.unified_diff(a, b, "passing", "failing", lineterm="", n=2)
-    return "\n".join(lines)
