@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 
 import pytest
@@ -45,17 +46,23 @@ def test_shapes_to_depth_two_are_verified() -> None:
     assert len(functions) > 1500
     verified, idiomatic, different = check(functions, tier=1)
     assert not different, different[0]
-    assert verified >= 0.999 * len(functions)
+    assert verified == len(functions)
     assert idiomatic >= 0.995 * len(functions)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_shapes_of_depth_three_are_verified(seed: int) -> None:
-    functions = sample(3, 600, seed)
+PARTS = 16
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_shapes_of_depth_three_are_verified(part: int) -> None:
+    functions = list(itertools.islice(shapes(3), part, None, PARTS))
+    assert len(functions) > 2000
     verified, idiomatic, different = check(functions, tier=1)
     assert not different, different[0]
-    assert verified >= 0.998 * len(functions)
-    assert idiomatic >= 0.985 * len(functions)
+    assert verified == len(functions)
+    assert idiomatic >= 0.997 * len(
+        functions
+    )  # loops with an else, and breaks in a finally, of which some have no plain form
 
 
 def test_dispatch_loops_of_shapes_behave_the_same() -> None:
