@@ -181,7 +181,7 @@ def test_ctrl_c_keeps_what_was_found():
     result = minimise(without_evidence(200), progress=interrupt)
     assert (result.complete, result.stopped) == (False, "interrupted")
     assert len(ops_of(result.case)) <= 50
-    assert "SUCCESS: Went from 200 to 100 nodes" in map(str, seen)
+    assert "SUCCESS: Went from 200 to 5 nodes" in map(str, seen)
 
 
 def test_a_checkpoint_saves_the_calls(tmp_path):

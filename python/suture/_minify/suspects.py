@@ -7,9 +7,10 @@ Evidence, best first
             names nothing)
     rare    kinds of ops of which the graph has far fewer than of its others: no evidence of this failure, but what works a
             thousand times in a graph is less likely to be what does not work in it
+    kinds   one op of each kind: what breaks on one `maximum` mostly breaks on any
 
-What is asked, three questions at most: the ops of the best evidence alone; with the rare ones; with the ops around them, or, of
-several ops, with what connects them. Evidence that misleads costs these questions, and the search goes on as without it.
+What is asked, four questions at most: the ops of the best evidence alone; with the rare ones; with the ops around them, or, of
+several ops, with what connects them; one of each kind. Evidence that misleads costs these questions, and the search goes on as without it.
 
 What the case was made with is no evidence: the name of the backend and the options are taken out of the text first.
 
@@ -73,6 +74,7 @@ def of(case: Case, failure: Outcome | None, first_wrong: str = "") -> list[Suspe
         ask(together, f"{both}, connected", paths=True)
     elif best:
         ask(_with_neighbours(rows, best), f"{why}, and the ops around")
+    ask(_one_of_each_kind(rows), "one of each kind")
     return asked
 
 
@@ -128,6 +130,11 @@ def _rare(rows: Sequence[Row]) -> frozenset[str]:
     limit = statistics.median(counts.values()) / _RARE
     rare = frozenset(row["name"] for row in rows if counts[row["op"]] <= limit)
     return rare if 8 * len(rare) <= len(rows) else frozenset()
+
+
+def _one_of_each_kind(rows: Sequence[Row]) -> set[str]:
+    """The last ones."""
+    return set({(row["op"], row["dtype"]): row["name"] for row in rows}.values())
 
 
 def _with_neighbours(rows: Sequence[Row], ops: Collection[str]) -> set[str]:
