@@ -7,11 +7,11 @@ Modes (the first word after the file; docs/minify.md)
     run       compile and call the graph once, in a child process, and say whether it fails as expected
     query     the same; prints the verdict only
     minify    reduce the graph as long as it fails in the same way; writes repro.py
-    analyze   name the first op whose result is wrong
+    analyze   name the first op whose result is wrong, or without which it does not fail
     bisect    name the stage of the compiler, the pass, the decision that makes the difference
     explain   say what the file holds; nothing of it is run, not even its backend is made
     program   (of a file that holds a program) run the program in this process, with its arguments: for a debugger
-Exit codes of run, query and bisect: 1 REPRODUCED, 0 NOT REPRODUCED, 77 CANNOT RUN HERE. Of minify: 0 a repro was written and fails
+Exit codes of run, query, analyze and bisect: 1 REPRODUCED, 0 NOT REPRODUCED, 77 CANNOT RUN HERE. Of minify: 0 a repro was written and fails
 in a new process, 1 it does not fail, 77, 130 interrupted (what was found is written).
 """
 
@@ -36,7 +36,7 @@ MODES = {
     "run": "run the graph once and say whether it fails as expected",
     "query": "the same, for other programs: prints the verdict only",
     "minify": "reduce the graph as long as it fails in the same way",
-    "analyze": "name the first op whose result is wrong",
+    "analyze": "name the first op whose result is wrong, or without which it does not fail",
     "bisect": "name the stage of the compiler that makes the difference",
     "explain": "say what the file holds, without running any of it",
 }

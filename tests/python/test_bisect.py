@@ -11,7 +11,7 @@ from test_accuracy import case_of
 from test_json_schemas import Checker, load
 
 from suture._minify import bisect as module
-from suture._minify import child, repro_file
+from suture._minify import child, failing_op, repro_file
 from suture._minify.bisect import Bisection, bisect, bisect_program, bisect_slow
 from suture._minify.bisect_text import text_of, to_json
 from suture._minify.case import Case
@@ -165,7 +165,7 @@ def test_hangs_are_not_waited_for_longer_than_needed():
     hang = Outcome("hang", "run")
     pretender = Pretender(lambda s: hang if native(s) and s["fusion_limit"] >= 11 else PASS)
     search = module._Search(pretender, lambda label: None)
-    assert search.result().number == 11 and search.subject.seconds == module.LEAST_WAIT
+    assert search.result().number == 11 and search.subject.seconds == failing_op.LEAST_WAIT
     keys = [json.dumps(settings, sort_keys=True) for settings in pretender.ran]
     assert len(keys) <= len(set(keys)) + module.CONFIRMING + 1
 

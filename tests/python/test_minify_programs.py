@@ -84,7 +84,7 @@ def test_the_modes_of_a_file_agree(fault: str, analyzed: str, bisected: str, tmp
     path = program_file.write(held, tmp_path, repro_file.REPRO)
     said: list[str] = []
     settings = modes.Settings(run_limit=60.0)
-    for mode, code, words in (("query", 1, "REPRODUCED"), ("analyze", 0, analyzed), ("bisect", 1, bisected)):
+    for mode, code, words in (("query", 1, "REPRODUCED"), ("analyze", 1, analyzed), ("bisect", 1, bisected)):
         said.clear()
         assert program_modes.run_mode(mode, path, settings, said.append) == code
         assert words in "\n".join(said), said

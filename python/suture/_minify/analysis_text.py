@@ -12,9 +12,7 @@ _ALL = 40  # ops of a graph whose table is shown whole; of larger ones, those ar
 
 def text_of(analysis: Analysis) -> str:
     if analysis.died:
-        return (
-            f"nothing can be said of single ops: {analysis.died}; bisect names the stage and the op of such failures\n"
-        )
+        return f"nothing can be said of the values of single ops: {analysis.died}\n"
     lines = _table(analysis.rows, analysis.first)
     lines += [f"note: {note}" for note in analysis.notes]
     lines += [f"wrong: {difference.message}" for difference in analysis.results]

@@ -23,14 +23,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from suture._minify.case import Case, Input
+from suture._minify.case import Case
 from suture._minify.compile_texts import PARTS, Texts, diffs_of, one_sided, paired
 from suture._minify.defaults import RUN_SECONDS
+from suture._minify.failing_op import failing_op, op_text, place_text, wait_less
 from suture._minify.first_failing import first_failing
 from suture._minify.signature import Outcome, Signature, Verdict
 from suture._minify.variants import CaseSubject, Probe, ProgramSubject, SlowSubject, Subject, Variant
@@ -41,7 +41,6 @@ MISSED = 0.01  # chance to take a failure that comes and goes for a pass
 MOST_RUNS = 40  # of one variant
 MOST = 1 << 14  # changes of one graph that are asked for when the compiler does not say how many there are
 FEW = 64  # values that are all tried where the search has no ground
-LEAST_WAIT = 3.0  # seconds
 CHECKS = 12  # other values that are tried after a binary search
 
 _PLAIN = {"fusion": False, "loop_order": False, "kernel_opt": "O0"}
@@ -274,7 +273,7 @@ class _Search:
                 if outcome.kind == "hang" and not isinstance(self.subject, SlowSubject):
                     runs = number  # waiting is dear; the answer is confirmed at the end
                     self._waits = True
-                    self._wait_less()
+                    wait_less(self.subject, FULL)
             failed += bool(first and self.subject.signature and self.subject.signature.judge(outcome) is Verdict.SAME)
             if number == CONFIRMING and 0 < failed < number:
                 runs = 4 * CONFIRMING  # for a better estimate
@@ -307,13 +306,6 @@ class _Search:
                 "conditions are ignored (np.errstate): with them the failing variant passes, for NumPy does the work again"
             )
         subject.quiet = True
-
-    def _wait_less(self) -> None:
-        """A run is a hang when it takes ten times as long as compiling it, and LEAST_WAIT at least."""
-        start = time.monotonic()
-        self.subject.compiles(FULL)
-        compiling = time.monotonic() - start
-        self.subject.seconds = min(self.subject.seconds, max(LEAST_WAIT, 10 * compiling))
 
     def _ladder(self) -> tuple[str, Variant, Variant] | None:
         """(stage, the rung that passes, the one that fails)"""
@@ -470,26 +462,17 @@ class _Search:
         )
 
     def _name_op(self) -> None:
-        """The last op of the shortest beginning of the program that fails."""
-        subject, signature = self.subject, self.subject.signature
-        assert isinstance(subject, CaseSubject) and signature is not None
-        ops = [node for node in subject.case.graph.nodes if node["kind"] != "Input"]
-        variant = _variant(self.found.failing)
+        subject = self.subject
+        assert isinstance(subject, CaseSubject)
 
-        def fails(count: int) -> bool:
-            part = _prefix(subject.case, [node["name"] for node in ops[:count]])
-            if part is None:
-                return False
-            self.progress(f"the first {count} ops")
+        def progress(label: str) -> None:
             self.found.runs += 1
-            return signature.judge(CaseSubject(part, subject.seconds, subject.quiet).run(variant)) is Verdict.SAME
+            self.progress(label)
 
-        if not ops or not fails(len(ops)):
-            return
-        node = ops[first_failing(len(ops), fails) - 1]
-        self._culprit_op = node["name"]
-        self.found.op = f"{node['name']} = {node['op']} ({node['target']})"
-        self.found.place = f"{node['file']}:{node['line']}"
+        node = failing_op(subject, _variant(self.found.failing), progress)
+        if node is not None:
+            self._culprit_op = node["name"]
+            self.found.op, self.found.place = op_text(node), place_text(node)
 
     def _compare(self) -> None:
         """Compile by compile; the one to blame is shown first."""
@@ -543,21 +526,6 @@ def _variant(settings: Mapping[str, Any]) -> Variant:
     options = {name: value for name, value in settings.items() if name not in ("backend", *_OF_PROCESS)}
     process = {name: settings[name] for name in _OF_PROCESS if name in settings}
     return Variant("", settings.get("backend", ""), options, process)
-
-
-def _prefix(case: Case, keep: list[str]) -> Case | None:
-    """The first ops with the same inputs; None when there is no such part."""
-    try:
-        part, taken = case.graph.subgraph(keep)
-    except ValueError:
-        return None
-    own = dict(zip(case.graph.placeholders, case.inputs, strict=False))
-    if any(store or name not in own for name, store in taken):
-        return None
-    symbols = case.graph.symbol_values(*case.objects())
-    extra = [row for row in part.symbols if row["input"] >= len(taken)]
-    numbers = [Input.of(symbols[row["name"]]) for row in sorted(extra, key=lambda row: row["input"])]
-    return case.with_(graph_text=part.to_text(), inputs=(*(own[name] for name, _ in taken), *numbers))
 
 
 def _text_of(outcome: Outcome) -> str:

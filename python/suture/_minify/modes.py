@@ -2,7 +2,7 @@
 
     run       once, in a child process: does it fail as expected?
     minify    the smallest file that fails in the same way, run in a clean process before it is named
-    analyze   the first op whose result is wrong
+    analyze   the first op whose result is wrong, or without which it does not fail
     bisect    the stage of the compiler that makes the difference
     explain   what the file holds; nothing of it is run
 
@@ -23,7 +23,7 @@ from suture._minify import launcher, lowered, plain_text, repro_file
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, Certificate, certify, in_words
 from suture._minify.defaults import BUDGET, RUN_SECONDS
-from suture._minify.signature import INTERESTING, INVALID, Signature, Verdict
+from suture._minify.signature import INTERESTING, INVALID, PASSED, Outcome, Signature, Verdict
 
 if TYPE_CHECKING:
     from suture._minify.minimise import Result
@@ -35,6 +35,7 @@ DONE, NOTHING, INTERRUPTED = 0, 1, 130
 # Keys of a repro file's ORIGIN:
 RATE = "rate"  # share of runs in which it fails, when that is not each
 WAIT = "run_limit"  # of a hang: seconds after which it is one, when the user does not say
+_CALLS_DIFFER = 5  # runs in which two calls that may differ do so once
 _SHOWN = 20  # lines of the difference to the variant that passes
 Say = Callable[[str], None]
 
@@ -98,28 +99,47 @@ def expected_of(repro: ReproFile) -> Signature | None:
 
 
 def run(repro: ReproFile, settings: Settings, say: Say) -> int:
+    return _told(repro, _seen(repro, settings), say)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """How the case ended here. times: which run it was, of a failure that comes and goes. wait: what a run may take."""
+
+    outcome: Outcome
+    times: str
+    wait: float
+
+
+def _seen(repro: ReproFile, settings: Settings) -> _Seen:
     from suture._minify.oracle import Limits, Oracle, runs_until_seen
     from suture._minify.signature import is_wanted
 
     expected = expected_of(repro)
-    # What comes and goes is waited for.
-    attempts = runs_until_seen(_number(repro, RATE)) if RATE in repro.origin else 1
+    # What comes and goes is waited for; two calls may agree by chance.
+    waits = RATE in repro.origin or (expected is not None and expected.kind == "nondeterministic")
+    attempts = runs_until_seen(_number(repro, RATE)) if waits else 1
     wait = (_number(repro, WAIT) if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
     with Oracle(repro.case, limits=Limits(seconds=wait)) as oracle:
         outcome = oracle.outcomes([repro.case])[0]
         while not is_wanted(outcome, expected) and oracle.runs < attempts:
             outcome = oracle.outcomes([repro.case])[0]
-    times = f" (run {oracle.runs} of at most {attempts})" if attempts > 1 else ""
+        return _Seen(outcome, f" (run {oracle.runs} of at most {attempts})" if attempts > 1 else "", wait)
+
+
+def _told(repro: ReproFile, seen: _Seen, say: Say) -> int:
+    """The verdict in words, and as an exit code."""
+    expected, outcome = expected_of(repro), seen.outcome
     if outcome.kind == INVALID:
         return cannot_run(outcome.message, say)
     if not outcome.failed:
         right = "" if repro.case.check == "compile" else ", and its results are right"
-        say(f"NOT REPRODUCED: it compiles{right}{times}")
+        say(f"NOT REPRODUCED: it compiles{right}{seen.times}")
         return NOT_REPRODUCED
     if expected is not None and expected.judge(outcome) is not Verdict.SAME:
         say(f"NOT REPRODUCED: it fails in another way: {outcome}")
         return NOT_REPRODUCED
-    say(f"REPRODUCED: {outcome}{times}")
+    say(f"REPRODUCED: {outcome}{seen.times}")
     return REPRODUCED
 
 
@@ -156,17 +176,52 @@ def _where_its_source_is(repro: ReproFile) -> str:
     return " (to be put into make_backend of the file)" if missing else " (its source is in the file)"
 
 
+# Outcomes in which every value can be looked at: the graph compiles, and a call of it comes back.
+_COMES_BACK = (
+    PASSED,
+    "wrong_value",
+    "wrong_dtype",
+    "wrong_shape",
+    "wrong_strides",
+    "wrong_alias",
+    "warning",
+    "nondeterministic",
+)
+
+
 def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
+    """Op by op where there are values to look at; of any other failure, the op without which it does not come."""
     from suture._minify import taps
     from suture._minify.analysis_text import text_of
 
-    found = taps.analyze_case(repro.case, 10 * settings.run_limit)
-    if found.died:
-        return cannot_run(
-            f"the graph could not be analysed: {found.died}; run and minify work with crashes and hangs", say
-        )
-    say(text_of(found).rstrip("\n"))
-    return DONE
+    seen = _seen(repro, settings)
+    found = None
+    if seen.outcome.kind in _COMES_BACK and repro.case.check != "compile":
+        found = taps.analyze_case(repro.case, 10 * seen.wait)
+        say(text_of(found).rstrip("\n"))
+    if seen.outcome.failed and (found is None or found.first is None):
+        say(_failing_op(repro.case, seen, comes_and_goes=RATE in repro.origin))
+    if not seen.outcome.failed and found is not None and found.wrong:
+        return REPRODUCED  # less than a run calls wrong, and told above
+    return _told(repro, seen, say)
+
+
+def _failing_op(case: Case, seen: _Seen, comes_and_goes: bool) -> str:
+    from suture._minify.bisect import FULL
+    from suture._minify.failing_op import failing_op, op_text, place_text, wait_less
+    from suture._minify.variants import CaseSubject
+
+    if comes_and_goes:
+        return "no op is named: the failure comes and goes; minify works with such failures"
+    subject = CaseSubject(case, seen.wait)
+    subject.signature = Signature.of(seen.outcome)
+    if seen.outcome.kind == "hang":
+        wait_less(subject, FULL)
+    # Two calls may agree by chance.
+    node = failing_op(subject, FULL, runs=_CALLS_DIFFER if seen.outcome.kind == "nondeterministic" else 1)
+    if node is None:
+        return "no op is named: no beginning of the program fails in the same way; minify and bisect work with such failures"
+    return f"FIRST FAILING OP: {op_text(node)}\n  at {place_text(node)}\n  the program up to here fails, and does not without this op"
 
 
 def bisect(repro: ReproFile, settings: Settings, say: Say) -> int:

@@ -23,11 +23,12 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
     if mode == "minify":
         return minify(path, settings, say)
     with _goal_of(found, path, settings) as goal:
-        if mode == "analyze":
-            return _analyze(goal, found.in_place, say)
         if mode == "run":
             say(explained(found))
         answer = goal.answer_in_a_new_process(found.in_place)
+        if mode == "analyze" and answer.reached:
+            for line in _analysis(goal, found.in_place):
+                say(plain_text.printable(line))
     if answer.reached is None:
         return modes.cannot_run(answer.why, say)
     if not answer.reached:
@@ -47,13 +48,9 @@ def _goal_of(found: ProgramFile, path: Path, settings: Settings) -> goals.Goal:
     return goal
 
 
-def _analyze(goal: goals.Goal, text: str, say: Say) -> int:
-    if goal.is_of_results:
-        say(str(goal.locate(text)))
-        return modes.DONE
-    for line in goal.findings_in_a_new_process(text) or [goal.answer_in_a_new_process(text).why]:
-        say(plain_text.printable(line))
-    return modes.DONE
+def _analysis(goal: goals.Goal, text: str) -> list[str]:
+    """What is at fault, or what `suture check` says of the place."""
+    return str(goal.locate(text)).splitlines() if goal.is_of_results else goal.findings_in_a_new_process(text)
 
 
 def explained(found: ProgramFile) -> str:

@@ -248,7 +248,7 @@ def _docstring(repro: ReproFile, path: Path) -> str:
         (first, "run it once; exit code 1: REPRODUCED, 0: NOT, 77: cannot run here"),
         ("query", "the same, for other tools: says nothing but the verdict"),
         ("explain", "say what this file holds; runs nothing of it"),
-        ("analyze", "name the first op whose result differs from NumPy's"),
+        ("analyze", "name the first op whose result is wrong, or without which it does not fail"),
         ("bisect", "name the stage and the pass that make the difference"),
     ]
     lines = [

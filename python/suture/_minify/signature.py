@@ -175,8 +175,8 @@ class Signature:
         parts = [self.kind]
         if self.signal:
             parts.append(signal_name(self.signal))
-        if self.exception:
-            parts.append(f"{self.exception}: {self.message}")
+        if self.exception or self.message:  # of a warning the message alone
+            parts.append(f"{self.exception}: {self.message}" if self.exception else self.message)
         return ", ".join(parts)
 
 
