@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suture._fault_spec import PREFIX, Condition, Fault, parse
+from suture._replay import globals_of_file, names_of_warnings
 
 if TYPE_CHECKING:
     from suture._core import Graph
@@ -35,47 +36,48 @@ class InjectedFault(RuntimeError):
 # --- what happens at an op ------------------------------------------------------------------------------------------------
 
 
-def _raise(fault: Fault, op: str) -> None:
-    raise (fault.raises or InjectedFault)(f"backend {PREFIX}: {fault.kind} on op '{op}'")
+def _raise(fault: Fault, row: Row) -> None:
+    raise (fault.raises or InjectedFault)(f"backend {PREFIX}: {fault.kind} on op '{row['op']}'")
 
 
-def _warn(fault: Fault, op: str) -> None:
-    import warnings
+def _warn(fault: Fault, row: Row) -> None:
+    from suture._startup import warn_at
 
-    warnings.warn(f"backend {PREFIX}: {fault.kind} on op '{op}'", RuntimeWarning, stacklevel=2)
+    text = f"backend {PREFIX}: {fault.kind} on op '{row['op']}'"
+    warn_at(text, RuntimeWarning, row["file"], row["line"])
 
 
-def _segfault(fault: Fault, op: str) -> None:
+def _segfault(fault: Fault, row: Row) -> None:
     import ctypes
 
     ctypes.string_at(0)
 
 
-def _abort(fault: Fault, op: str) -> None:
+def _abort(fault: Fault, row: Row) -> None:
     import os
 
     os.abort()
 
 
-def _killed(fault: Fault, op: str) -> None:
+def _killed(fault: Fault, row: Row) -> None:
     import os
     import signal
 
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _out_of_memory(fault: Fault, op: str) -> None:
+def _out_of_memory(fault: Fault, row: Row) -> None:
     np.empty(1 << 60, np.uint8)
 
 
-def _hang(fault: Fault, op: str) -> None:
+def _hang(fault: Fault, row: Row) -> None:
     import time
 
     while True:  # Ctrl-C ends it
         time.sleep(0.05)
 
 
-_ACTS: dict[str, Callable[[Fault, str], None]] = {
+_ACTS: dict[str, Callable[[Fault, Row], None]] = {
     "compile_error": _raise,
     "run_error": _raise,
     "second_call_error": _raise,
@@ -271,10 +273,24 @@ class _Tapped:
                     body.append(self._tap_call(index, row, statement, variables))
         definition.body = body
         ast.fix_missing_locations(tree)
+        file = self._put_at_its_lines(statements)
         made: dict[str, Any] = {f"tap {index}": self._tap(row) for index, row in enumerate(self._sites.chosen)}
         made["finish"] = self._finish
-        exec(compile(tree, f"<{PREFIX} {graph.name}>", "exec"), made)
+        made |= names_of_warnings(globals_of_file(file))
+        exec(compile(tree, file or f"<{PREFIX} {graph.name}>", "exec"), made)
         return made["forward"]
+
+    def _put_at_its_lines(self, statements: dict[str, ast.stmt]) -> str:
+        """Warnings and exceptions of NumPy's are those of the program's lines. The file of these lines; "": they are in several."""
+        rows = [row for row in self._sites.rows if row["name"] in statements]
+        files = {row["file"] for row in rows}
+        if len(files) != 1:
+            return ""
+        for row in rows:
+            for node in ast.walk(statements[row["name"]]):
+                if isinstance(node, (ast.stmt, ast.expr, ast.keyword)):
+                    node.lineno = node.end_lineno = row["line"]
+        return str(files.pop())
 
     def _tap_call(self, index: int, row: Row, statement: ast.stmt, variables: set[str]) -> ast.stmt:
         """`value, acts = tap(value, operands, in_place, call number)`"""
@@ -319,7 +335,7 @@ class _Tapped:
         def tap(result: Any, operands: tuple[Any, ...], in_place: bool, call: int) -> tuple[Any, bool]:
             acts = self._acts(operands, result, call)
             if acts and act:
-                act(self._fault, row["op"])
+                act(self._fault, row)
             if acts and spoils and in_place:
                 result[...] = _off(result, self._fault.error)
             elif acts and spoils:
@@ -413,7 +429,7 @@ class Faulty:
         if self.fault.kind == "not_callable":
             return "no callable"
         if self.fault.stage == "compile":
-            _ACTS[self.fault.kind](self.fault, sites.chosen[0]["op"])
+            _ACTS[self.fault.kind](self.fault, sites.chosen[0])
             return self._base(graph, example_inputs)
         return _Tapped(self.fault, graph, sites)
 

@@ -31,11 +31,19 @@ def _named(function: FunctionType, qualified_name: str) -> FunctionType:
     return function
 
 
-def _globals_of_file(file: str) -> dict[str, Any] | None:
+def globals_of_file(file: str) -> dict[str, Any] | None:
     for module in list(sys.modules.values()):
         if isinstance(module, ModuleType) and vars(module).get("__file__") == file:
             return vars(module)
     return None
+
+
+def names_of_warnings(module: dict[str, Any] | None) -> dict[str, Any]:
+    """What code that stands for lines of a module must have in its globals for filters such as "once per location" to work."""
+    if module is None:
+        return {}
+    registry = module.setdefault("__warningregistry__", {})
+    return {"__name__": module.get("__name__", "suture_graph"), "__warningregistry__": registry}
 
 
 class Replay:
@@ -143,10 +151,7 @@ class Replay:
         """Globals for code of that file. Filters such as "once per location" work on the registry and name of its module."""
         if file not in self._namespaces:
             own = file == self._main[0] and self._user_globals is not None
-            module = self._user_globals if own else _globals_of_file(file)
+            module = self._user_globals if own else globals_of_file(file)
             namespace: dict[str, Any] = {"np": SimpleNamespace(**self._numpy), "math": _MATH}
-            if module is not None:
-                namespace["__name__"] = module.get("__name__", "suture_graph")
-                namespace["__warningregistry__"] = module.setdefault("__warningregistry__", {})
-            self._namespaces[file] = namespace
+            self._namespaces[file] = namespace | names_of_warnings(module)
         return self._namespaces[file]

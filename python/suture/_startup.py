@@ -65,17 +65,53 @@ def _unused_compiler() -> list[str]:
 
 
 def warn(message: str) -> None:
-    """A RuntimeWarning that never becomes an exception: under -W error it is a line on stderr."""
+    """A RuntimeWarning at the line of the program that led here. It never becomes an exception: under -W error it is a line on
+    stderr."""
     import sys
-    import warnings
 
+    file, line, module = _line_of_program()
     try:
-        warnings.warn(f"suture: {message}", RuntimeWarning, stacklevel=2)
+        warn_at(f"suture: {message}", RuntimeWarning, file, line, module)
     except Exception:
         try:
             sys.stderr.write(f"RuntimeWarning: suture: {message}\n")
         except Exception:
             return
+
+
+def warn_at(
+    message: str | Warning,
+    category: type[Warning],
+    file: str,
+    line: int,
+    module: dict[str, Any] | None = None,
+    source: Any = None,
+) -> None:
+    """A warning of this line, as if its code gave it: filters such as "once per location" work on the registry and the name of its
+    module. module: the globals of the line; None: those of the module that has this file."""
+    import warnings
+
+    from suture._replay import globals_of_file
+
+    found = globals_of_file(file) if module is None else module
+    registry = {} if found is None else found.setdefault("__warningregistry__", {})
+    name = (found or {}).get("__name__") or file or "<unknown>"  # with None nothing would be given
+    warnings.warn_explicit(message, category, file, line, name, registry, source=source)
+
+
+def _line_of_program() -> tuple[str, int, dict[str, Any]]:
+    """Of the innermost frame that is neither ours nor an import; of module sys, as everywhere in Python, when there is none."""
+    import os
+    import sys
+
+    own = os.path.dirname(__file__) + os.sep
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((own, "<frozen ")):
+            return file, frame.f_lineno, frame.f_globals
+        frame = frame.f_back  # type: ignore[assignment]
+    return "sys", 1, vars(sys)
 
 
 def _start_logs(text: str) -> None:

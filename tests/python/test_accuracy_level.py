@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from test_accuracy import case_of
 
 from suture._minify import run_case
+from suture._minify.given_warnings import Heard
 from suture._minify.minimise import minimise
 
 # Exponentials that are `ULPS` units in the last place off, wherever a graph has one.
@@ -104,3 +107,125 @@ def test_an_error_of_a_few_units_is_minimised_to_its_op():
 def test_a_case_for_accuracy_passes_with_the_compiler_that_is_right():
     case = case_of(lambda x: np.exp(x) * np.sin(x), np.linspace(-9, 9, 500), check="accuracy")
     assert run_case.run(case).kind == "pass"
+
+
+# --- warnings ------------------------------------------------------------------------------------------------------------
+
+WARNS = """\
+import sys
+import warnings
+import numpy as np
+import suture
+
+if sys.argv[1] != "-":
+    warnings.simplefilter(sys.argv[1])
+
+@suture.compile(backend=sys.argv[2], options={"inject_fault": sys.argv[3]} if sys.argv[3:] else {})
+def f(x):
+    return np.maximum(np.log(x), 0.5)
+
+try:
+    for x in (np.ones(3), np.zeros(3)):
+        print(f(x).sum())
+except (suture.BackendCompilerFailed, RuntimeWarning) as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+LINE = 1 + WARNS.splitlines().index("    return np.maximum(np.log(x), 0.5)")
+MORE = "faulty:op=maximum,kind=warning,when=call==2"
+LESS = ("native", "kind=lost_conditions")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-", MORE), f"{MORE} gave a warning that NumPy does not give: RuntimeWarning: backend faulty: warning on op"),
+        (
+            ("-", *LESS),
+            "native did not give a warning that NumPy gives: RuntimeWarning: divide by zero encountered in log",
+        ),
+        (
+            ("error", *LESS),
+            "native did not give a warning that NumPy gives: RuntimeWarning: divide by zero encountered",
+        ),
+        (("error", MORE), "RuntimeWarning: divide by zero encountered in log"),  # NumPy's own exception
+        (("ignore", MORE), "1.5\n1.5"),  # the program sees none
+        (("ignore", *LESS), "1.5\n1.5"),
+        (("-", "native"), "1.5\n1.5"),
+        (("-", "eager"), "1.5\n1.5"),
+        (("-", "lowered_eager"), "1.5\n1.5"),  # looks at values only
+    ],
+)
+def test_warnings_are_judged_at_level_4(write_program, run_python, words, told):
+    """One frame compiles in each; what the program's filters let through is compared, and reaches the program at its line."""
+    program = write_program(WARNS)
+    done = run_python(str(program), *words, SUTURE_REPRO_AFTER="capture", SUTURE_REPRO_LEVEL="4")
+    assert done.returncode == 0, done.stderr
+    fails = " warning that NumPy " in told
+    said = done.stdout.removeprefix("1.5\n" if not told.startswith("1.5") else "")
+    assert said.startswith(f"BackendCompilerFailed: {told}" if fails else told), done.stdout
+    shown = [line for line in done.stderr.splitlines() if "RuntimeWarning" in line and "inject_fault" not in line]
+    assert all(line.startswith(f"{program}:{LINE}: RuntimeWarning: ") for line in shown), done.stderr
+    if words in [("-", MORE), ("-", "native"), ("-", "eager")]:
+        assert [line for line in shown if "divide by zero encountered in log" in line], done.stderr
+    if fails:
+        again = run_python("minifier_launcher.py", "query")
+        assert again.returncode == 1 and again.stdout.startswith("REPRODUCED: warning while run: "), again
+
+
+def test_what_a_block_gives_is_heard_and_given_again():
+    with warnings.catch_warnings(record=True) as outside:
+        warnings.simplefilter("default")
+        warnings.filterwarnings("ignore", "quiet")
+        warnings.filterwarnings("error", "loud")
+        with Heard() as heard:
+            for _ in range(2):
+                warnings.warn("one", stacklevel=1)
+                warnings.warn("quiet", stacklevel=1)
+        assert heard.texts == ["UserWarning: one"]
+        with pytest.raises(UserWarning, match="loud"), Heard() as heard:
+            warnings.warn("two", stacklevel=1)
+            warnings.warn("loud", stacklevel=1)
+        assert heard.texts == ["UserWarning: two"]
+    assert [str(each.message) for each in outside] == ["one", "two"]
+    assert {each.filename for each in outside} == {__file__}
+
+
+# --- calls that level 4 has nothing to say of ----------------------------------------------------------------------------
+
+RIGHT = """\
+import numpy as np
+import suture
+
+@suture.compile(dynamic=True)
+def fill(x):
+    x.fill(4.0)
+
+@suture.compile(dynamic=True)
+def write(x, n):
+    x[0] = n
+    return x.shape[0]
+
+@suture.compile
+def axis(x):
+    return np.sum(x, axis=3)
+
+@suture.compile
+def views(x):
+    return x.copy(), x.T, x.ravel()
+
+m = np.arange(12.0).reshape(3, 4)
+for x in (m, m.T, m[::2], m[:, ::-1]):
+    fill(x), write(x, 3)
+    try:
+        axis(x)
+    except np.exceptions.AxisError as error:
+        print(error)
+views(np.zeros((0, 3)))
+print(sum(f.status()["graph_count"] for f in (fill, write, axis, views)) > 0)
+"""
+
+
+def test_right_calls_are_called_right(write_program, run_python):
+    """Writes without a result in graphs with symbols, exceptions of a module, empty arrays. Frames compile in three functions."""
+    done = run_python(str(write_program(RIGHT)), SUTURE_REPRO_AFTER="capture", SUTURE_REPRO_LEVEL="4")
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.endswith("True\n"), done

@@ -119,6 +119,17 @@ def test_arguments_of_compile_are_checked_where_they_are_given(settings, error, 
             suture.compile(**settings)
 
 
+def test_warnings_of_ours_carry_the_line_of_the_program(run_python, write_program):
+    """Nothing is compiled. `sys` stands where no line of a program led here, as everywhere in Python."""
+    program = write_program("import os\n\nimport suture\nsuture.compile(len, backend=None)\n")
+    environment = {"SUTURE_LOGZ": "x", "SUTURE_RECOMPILE_LIMIT": "many", "SUTURE_BACKEND": "nativ"}
+    told = run_python(str(program), **environment).stderr
+    lines = sorted(line.partition(": RuntimeWarning: suture: ")[0] for line in told.splitlines() if "suture: " in line)
+    assert lines == [f"{program}:3", f"{program}:3", f"{program}:4"], told
+    assert "import suture" in told and "warn(" not in told
+    assert run_python("-m", "suture", "backends", SUTURE_LOGZ="x").stderr.startswith("sys:1: RuntimeWarning: suture: ")
+
+
 def test_bytes_that_are_no_text_name_their_variable(run_python, write_program, tmp_path):
     """Of every option, and of where caches go by default; the program runs, and one frame compiles."""
     program = write_program(

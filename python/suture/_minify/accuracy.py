@@ -44,7 +44,7 @@ def judge(
     own = fresh()
     values = program.run(own, keep_all=False)
     pairs = [
-        *_named("output", program.graph.outputs, results, program.outputs(values)),
+        *_named("output", program.output_names, results, program.outputs(values)),
         *((f"input {i} after the call", name, inputs[i], own[i]) for i, name in enumerate(program.placeholders)),
     ]
     found, unsure = [], []

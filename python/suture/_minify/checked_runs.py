@@ -1,19 +1,21 @@
 """A compiled graph whose failing runs leave a file (option repro_after).
 
-A run fails when it raises where NumPy does not and, at repro_level 4, when its results are not NumPy's or lie in the memory of
-those of the call before. What NumPy raises as well is the program's own exception and goes through untouched.
+A run fails when it raises where NumPy does not and, at repro_level 4, when its results or its warnings are not NumPy's, or results
+lie in the memory of those of the call before. What NumPy raises as well is the program's own exception and goes through untouched.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suture._minify import plain_text, run_case
+from suture._minify.given_warnings import Heard
 from suture._minify.signature import Outcome
 
 if TYPE_CHECKING:
@@ -37,8 +39,10 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
         nonlocal calls, looks
         calls += 1
         case = watched.with_inputs(list(inputs)).case_of("accuracy" if compares else "run") if keeps_inputs else None
+        heard = Heard()
         try:
-            outputs = compiled(*inputs)
+            with heard if compares else nullcontext():
+                outputs = compiled(*inputs)
         except Exception as error:
             if _is_for_the_frame(error):
                 raise
@@ -50,16 +54,27 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
             raise _failure(watched, given, replace(outcome, call=calls), words, error) from error
         if compares and case is not None:
             compile_graph, looks = watched.compiler(case) if looks else None, False
-            wrong = run_case.compare(case, tuple(outputs), list(inputs), compile_graph)
+            wrong = run_case.compare(
+                case, tuple(outputs), list(inputs), compile_graph, given=heard.texts, owed=watched.is_native
+            )
             kept = [each for reference in earlier if (each := reference()) is not None]
             wrong = wrong or run_case.given_again(outputs, inputs, kept, calls, calls - 1)
             earlier[:] = [weakref.ref(each) for each in outputs if isinstance(each, np.ndarray)]
             if wrong is not None:
-                words = f"gave a wrong result: {wrong.message}{_first_op(watched, case)}"
+                words = _in_words(wrong, watched, case)
                 raise _failure(watched, case.objects(), replace(wrong, call=calls), words, None)
         return outputs
 
     return run
+
+
+def _in_words(wrong: Outcome, watched: Watched, case: Case) -> str:
+    if wrong.kind != "warning":
+        return f"gave a wrong result: {wrong.message}{_first_op(watched, case)}"
+    missing = wrong.message.removeprefix(run_case.NOT_GIVEN)
+    if missing != wrong.message:
+        return f"did not give a warning that NumPy gives: {missing}"
+    return f"gave a warning that NumPy does not give: {wrong.message}"
 
 
 def _first_op(watched: Watched, case: Case) -> str:

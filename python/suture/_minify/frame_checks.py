@@ -76,11 +76,17 @@ def _interpreted(call: Any, function: Any, arguments: tuple[Any, ...], directory
     try:
         given = call.given(_accuracy.call_bound(function, arguments), "")
     except BaseException as error:
-        given = call.given(None, type(error).__name__)
+        given = call.given(None, _type_name(type(error)))
     try:
         return {"given": encode_leaves(given, ArrayStore(Path(directory), _MEGABYTES << 20))}
     except TooLarge:
         raise CannotCopy("a result that is too large") from None
+
+
+def _type_name(kind: type) -> str:
+    """As a watched call names it: with its module, unless that is builtins."""
+    name, module = kind.__qualname__, kind.__module__
+    return name if module == "builtins" else f"{module}.{name}"
 
 
 def _leave_launcher(key: Any, mismatch: str) -> str:

@@ -88,6 +88,11 @@ class Watched:
         self.case, self.level = told["case"], told["level"]
         self.graph, self._inputs, self._backend = graph, inputs, backend
 
+    @property
+    def is_native(self) -> bool:
+        """Compiled by the native compiler itself; a function of the program may be called so, too."""
+        return self.case["backend"] == "native" and self._backend is None
+
     def failure(self, outcome: Outcome, words: str, cause: BaseException | None) -> BackendCompilerFailed:
         """What the user gets instead of the failure; the file is written."""
         headline = f"{self.case['backend']} {words}"

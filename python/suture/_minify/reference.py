@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +118,7 @@ class Program:
 
     def __init__(self, graph: _core.Graph, inputs: Sequence[Any]) -> None:
         self.graph = fixed(graph, inputs)
+        self.output_names = tuple(graph.outputs)  # a part of a graph also returns what nobody reads
         self.placeholders = tuple(self.graph.placeholders)
         self.ops = [_op(node) for node in self.graph.nodes if node["kind"] != "Input"]
         weak = {node["name"] for node in self.graph.nodes if node["type"].startswith("py_")}
@@ -175,7 +176,7 @@ class Program:
     def _last_read(self) -> dict[str, list[str]]:
         """Per op: values that nobody reads any more when it has run. Views keep the memory they look into themselves."""
         last = {name: op.name for op in self.ops for name in (op.name, *self.operands(op))}
-        kept = {*self.placeholders, *self.graph.outputs}
+        kept = {*self.placeholders, *self.output_names}
         unread: dict[str, list[str]] = {op.name: [] for op in self.ops}
         for name, op in last.items():
             if name not in kept:
@@ -191,10 +192,7 @@ class Program:
         return sum(sizes)
 
     def outputs(self, values: Mapping[str, Any]) -> list[Any]:
-        return [values[name] for name in self._output_names()]
-
-    def _output_names(self) -> Iterator[str]:
-        yield from self.graph.outputs
+        return [values[name] for name in self.output_names]
 
     @functools.cached_property
     def tainted(self) -> frozenset[str]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from suture import _core
-from suture._minify import plain_text
+from suture._minify import given_warnings, plain_text
 from suture._minify.case import Case, CaseError
 from suture._minify.difference import value_difference
 from suture._minify.signature import INVALID, KINDS, PASSED, Outcome
@@ -28,6 +28,7 @@ from suture._ulps import ulps_of_largest
 from suture._value_text import other_type
 
 TOLERANCE_ULP = 4096
+NOT_GIVEN = "not given: "  # before a warning of NumPy's
 _MOST_PLACES = 64
 
 
@@ -91,9 +92,10 @@ class _Run:
             self._begin("compare")
             if got.error is not None:
                 return _raised("run_error", "run", got.error, call=number)
-            failure = failure or _judged(self.case, got, wanted, exact, number, compiler(self.case))
+            failure = failure or self._judged(got, wanted, exact, number)
             if first is not None:
-                if _difference(got, first, True, number):
+                different = _difference(got, first, True, number)
+                if different is not None and different.kind != "warning":
                     message = "two calls with the same inputs give different results"
                     return Outcome("nondeterministic", "compare", message=message, call=number)
                 own = [each for each in first.results if not any(_shares(each, given) for given in first.inputs)]
@@ -102,6 +104,9 @@ class _Run:
             if failure and self.case.calls == 1:
                 return failure
         return failure or Outcome(PASSED)
+
+    def _judged(self, got: _Call, wanted: _Call, exact: bool, number: int) -> Outcome | None:
+        return _judged(self.case, got, wanted, exact, number, compiler(self.case), owed=self.case.backend == "native")
 
 
 class _Call:
@@ -114,11 +119,12 @@ class _Call:
         self.error: Exception | None = None
 
 
-def _called(function: Callable[..., Any], inputs: list[Any]) -> _Call:
+def _called(function: Callable[..., Any], inputs: list[Any], ignores: bool = False) -> _Call:
+    """ignores: warnings that the program's filters ignore are none."""
     call = _Call()
     call.inputs = inputs
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+        given_warnings.listen_always(keep=("ignore",) if ignores else ())
         try:
             results = function(*inputs)
             if not isinstance(results, tuple):
@@ -126,7 +132,7 @@ def _called(function: Callable[..., Any], inputs: list[Any]) -> _Call:
             call.results = results
         except Exception as error:
             call.error = error
-    call.warnings = sorted({f"{w.category.__name__}: {plain_text.of_exception(w.message)}" for w in caught})
+    call.warnings = given_warnings.texts_of(caught)
     return call
 
 
@@ -180,16 +186,20 @@ def compare(
     results: tuple[Any, ...],
     inputs: list[Any],
     compile_graph: Callable[[_core.Graph], Callable[..., Any]] | None = None,
+    *,
+    given: Sequence[str] | None = None,
+    owed: bool = False,
 ) -> Outcome | None:
     """How a call on the case's inputs differs from NumPy's: `results`, and `inputs` as the call left them. None: it does not, or
-    NumPy itself raises. compile_graph: compiles graphs as this one was; given, ops whose rounding may differ are looked at one by
+    NumPy itself raises. given: the warnings it gave, of those that the program does not ignore (given_warnings.py); None: they are
+    not looked at. owed: those that NumPy gives have to be among them. compile_graph: compiles graphs as this one was; given, ops whose rounding may differ are looked at one by
     one, which compiles the graph once more when its results are not NumPy's bits."""
-    wanted = _called(case.graph.forward(), case.objects())
+    wanted = _called(case.graph.forward(), case.objects(), ignores=True)
     if wanted.error is not None:
         return None
     got = _Call()
-    got.results, got.inputs, got.warnings = results, inputs, wanted.warnings
-    return _judged(case, got, wanted, is_exact(case), 1, compile_graph)
+    got.results, got.inputs, got.warnings = results, inputs, wanted.warnings if given is None else list(given)
+    return _judged(case, got, wanted, is_exact(case), 1, compile_graph, owed)
 
 
 def _judged(
@@ -199,9 +209,10 @@ def _judged(
     exact: bool,
     number: int,
     compile_graph: Callable[[_core.Graph], Callable[..., Any]] | None,
+    owed: bool,
 ) -> Outcome | None:
     different = _difference(got, wanted, exact, number)
-    if different is None and case.backend == "native":
+    if different is None and owed:
         different = _missing_warning(got, wanted, number)
     if different is not None or case.check != "accuracy":
         return different
@@ -218,7 +229,7 @@ def _missing_warning(got: _Call, wanted: _Call, number: int) -> Outcome | None:
     """The native backend promises NumPy's warnings; others may look at values only."""
     for warning in wanted.warnings:
         if warning not in got.warnings:
-            return Outcome("warning", "run", message=f"not given: {warning}", call=number)
+            return Outcome("warning", "run", message=f"{NOT_GIVEN}{warning}", call=number)
     return None
 
 
@@ -266,7 +277,7 @@ def _value_difference(what: str, mine: Any, right: Any, exact: bool) -> tuple[st
     a, b = np.asarray(mine), np.asarray(right)
     if not _same_values(a, b, exact):
         return "wrong_value", value_difference(what, mine, right).message
-    if a.strides != b.strides:
+    if a.size and a.strides != b.strides:
         return "wrong_strides", f"{what} has the strides {a.strides}; NumPy gives {b.strides}"
     return None
 
