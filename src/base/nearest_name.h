@@ -1,7 +1,7 @@
 // The name somebody probably meant, or "" when none is near.
 //
 // Near is a name that typing slips lead to: one letter wrong, missing, too many, or swapped with the next, for every three letters
-// of what was written (at least one); or one whose beginning was written, half of it or more. Small and large letters are one, and
+// of what was written (at least one); or one whose beginning was written, two thirds of it or more. Small and large letters are one, and
 // so are - and _. A farther name is no hint.
 #pragma once
 
@@ -48,9 +48,10 @@ std::string nearest_name(std::string_view wanted, const Names& names) {
   const size_t most = std::max<size_t>(1, written.size() / 3);
   const auto distance_to = [&](const std::string& name) {
     const size_t distance = edit_distance(written, name);
-    if (distance <= most && distance < std::min(written.size(), name.size()))
-      return distance;  // something is left
-    const bool begun = written.size() >= 3 && 2 * written.size() >= name.size() && name.starts_with(written);
+    if (distance <= most && 2 * distance < std::max(written.size(), name.size()))
+      return distance;  // most is right
+    const bool begun =
+        written.size() >= 3 && 3 * written.size() >= 2 * name.size() && name.starts_with(written);
     return begun ? distance : kFar;
   };
   std::string best;

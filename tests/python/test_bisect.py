@@ -17,7 +17,7 @@ from suture._minify.bisect_text import text_of, to_json
 from suture._minify.case import Case
 from suture._minify.compile_texts import Texts, plain_graph
 from suture._minify.signature import Outcome
-from suture._minify.variants import Variant, outcome_of
+from suture._minify.variants import ProgramSubject, Variant, outcome_of
 
 PASS, WRONG = Outcome("pass"), Outcome("wrong_value", "compare", message="3 instead of 4")
 
@@ -211,6 +211,21 @@ def test_the_json_is_what_the_schema_says():
     several.other_diffs = [module.CompileDiffs("compile 0/1 of f (prog.py:9)", {"schedule": "-a\n+b"})]
     assert checker.problems(json.loads(to_json(several))) == []
     assert checker.documented() - checker.met == set(), "documented, never seen"
+
+
+class PretendedProgram(Pretender, ProgramSubject):
+    """Conditions are met where decision 6 is not made."""
+
+    def does_work_again(self, variant: Variant) -> bool:
+        return variant.settings.get("fusion_limit", 20) < 6
+
+
+def test_a_program_that_passes_because_numpy_does_the_work_again_is_told_of():
+    for number, told in ((6, 1), (7, 0)):
+        subject = PretendedProgram(lambda s, n=number: native(s) and s["fusion_limit"] >= n)
+        found = module._Search(subject, lambda label: None).result()
+        assert found.number == number
+        assert ["NumPy does the work again" in note for note in found.notes] == [True] * told
 
 
 # --- children --------------------------------------------------------------------------------------------------------------

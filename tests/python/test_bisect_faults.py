@@ -126,3 +126,6 @@ assert np.allclose(f(x), np.maximum(np.sqrt(np.abs(x) + 1), x) + 1)
 def test_kernels_of_a_program_are_not_mistaken_for_the_compiler_either(write_program):
     found = bisect_program([str(write_program(OF_PROGRAMS))])
     assert found.stage == "kernels", found
+    assert any(note.startswith("by the other C++ compiler it passes because a condition") for note in found.notes), (
+        found
+    )

@@ -82,6 +82,7 @@ def test_a_variable_that_does_nothing_is_one_warning(run_python, name, value, sa
 
 def test_variables_of_other_tools_and_used_ones_are_no_warning(run_python):
     others = {"SUTURE_PYTHON": "python3", "SUTURE_JOBS": "2", "SUTURE_API_KEY": "x", "SUTURE_TEST_ROOT": "/"}
+    others |= {"SUTURE_DEBUG": "1", "SUTURE_CACHE": "x", "SUTURE_HOME": "/", "SUTURE_LOGLEVEL": "9"}
     used = {"SUTURE_COMPILER": "g++", "SUTURE_TOOLCHAIN": "subprocess", "SUTURE_CACHE_DIR": "off"}
     done = run_python("-c", COUNTED, **others, **used)
     assert (done.returncode, done.stderr) == (0, "")

@@ -217,6 +217,8 @@ class _Search:
         if steady_case and not isinstance(self.subject, SlowSubject):
             self._name_op()
             self._tell_of_conditions()
+        if isinstance(self.subject, ProgramSubject):
+            self._tell_of_repeated_work()
         self._compare()
         return self.found
 
@@ -306,6 +308,18 @@ class _Search:
                 "conditions are ignored (np.errstate): with them the failing variant passes, for NumPy does the work again"
             )
         subject.quiet = True
+
+    def _tell_of_repeated_work(self) -> None:
+        """Conditions are a program's own, and not ignored."""
+        passing = self.found.passing
+        if passing is None or "backend" in passing or "disable" in passing or self._repeats > 1:
+            return
+        if self.subject.does_work_again(_variant(passing)) and not self.subject.does_work_again(
+            _variant(self.found.failing)
+        ):
+            self.found.notes.append(
+                "the passing variant meets a condition, and NumPy does the work again: kernels of both may be wrong"
+            )
 
     def _ladder(self) -> tuple[str, Variant, Variant] | None:
         """(stage, the rung that passes, the one that fails)"""

@@ -176,7 +176,7 @@ class Signature:
         if self.signal:
             parts.append(signal_name(self.signal))
         if self.exception or self.message:  # of a warning the message alone
-            parts.append(f"{self.exception}: {self.message}" if self.exception else self.message)
+            parts.append(": ".join(filter(None, (self.exception, self.message))))
         return ", ".join(parts)
 
 
