@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from suture._minify.bisect import bisect_program
+from suture._minify import program_file
+from suture._minify.bisect import FULL, bisect_program
 from suture._minify.bisect_text import text_of
 from suture._minify.compile_texts import Texts, by_compile, diffs_of, one_sided, paired
+from suture._minify.program_file import ProgramFile
+from suture._minify.variants import ProgramSubject
 
 # In every run three frames compile twice: for 4 elements, then for any number. The second compile of f is the first that shows.
 SEVERAL = """\
@@ -112,3 +115,28 @@ def test_a_program_whose_compile_fails_has_no_diff_of_what_there_is_on_one_side_
     assert "InternalError: Suture failed in toolchain" in found.signature, "not the last line of its message"
     assert found.reproduced and found.stage == "kernels" and not any(found.diffs.values())
     assert "its compile ends behind the schedule: while C++ is generated or compiled" in found.notes
+
+
+# One frame compiles in every run.
+HELD = """\
+import numpy as np
+import suture
+
+@suture.compile(options={"inject_fault": "kind=stale_value,op=sub"})
+def f(x):
+    a = np.sqrt(np.abs(x) + 1)
+    b = np.maximum(a - x, 0.75)
+    return (b * 2).sum(axis=0), b - a
+
+f(np.linspace(-1, 1, 5))
+"""
+
+
+def test_lines_of_a_program_in_a_file_are_those_of_the_file(tmp_path):
+    """It runs as a copy in a directory of its own."""
+    path = program_file.write(ProgramFile(HELD, "other_result", "f"), tmp_path, "held")
+    (made,) = ProgramSubject([str(path), "query"], untold=77).compiles(FULL)
+    lines = path.read_text().splitlines()
+    at = lines.index("    b = np.maximum(a - x, 0.75)") + 1
+    assert made.places["maximum"] == f"{path}:{at}"
+    assert made.title.startswith(f"compile 0/0 of f ({path}:{at - 3})")

@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 
 from suture._minify import wire
 
+PREFIX = "suture-minify-"  # of directories in which programs run
 _MOST_OUTPUT = 8 << 20  # bytes of one stream that are read
 HANG = -999  # no process ends so: there is no signal with this number
 _CLOSED = -signal.SIGKILL
@@ -97,7 +98,7 @@ class Runs:
 
     def run(self, text: str, name: str, request: Request) -> Ran:
         """The program `text` as the file `name` in a new directory, which is the working directory; `request.file` is set."""
-        with tempfile.TemporaryDirectory(prefix="suture-minify-") as directory:
+        with tempfile.TemporaryDirectory(prefix=PREFIX) as directory:
             path = Path(directory) / name
             path.write_text(text, encoding="utf-8")
             return self._ask(asdict(request) | {"file": str(path), "directory": directory})

@@ -29,7 +29,7 @@ from suture._minify.case import Case
 from suture._minify.compile_texts import EVENTS, Texts, by_compile, texts_of
 from suture._minify.defaults import RUN_SECONDS
 from suture._minify.goals import exception_in
-from suture._minify.program_runs import Request, Runs
+from suture._minify.program_runs import PREFIX, Request, Runs
 from suture._minify.signature import INVALID, Outcome, Signature, Verdict, kind_of_signal
 
 MEMORY = 4 << 30  # bytes that one run may ask for beyond copies of its inputs
@@ -249,7 +249,17 @@ class ProgramSubject:
         return Outcome("run_error", "run", exception, message)
 
     def compiles(self, variant: Variant) -> list[Texts]:
-        return by_compile(self._records(self._environment(variant)))
+        made = by_compile(self._records(self._environment(variant)))
+        for texts in made:
+            texts.of = self._where_it_is(texts.of)
+            texts.places = {node: self._where_it_is(place) for node, place in texts.places.items()}
+        return made
+
+    def _where_it_is(self, text: str) -> str:
+        """A file that holds a program runs a copy of it, in a directory that is gone by now."""
+        path = Path(self.command[0]).absolute()
+        copies = rf"[^\s(]*/{re.escape(PREFIX)}[^/\s]+/{re.escape(path.name)}:"
+        return re.sub(copies, lambda _: f"{path}:", text)
 
     def does_work_again(self, variant: Variant) -> bool:
         return any(record["event"] == "replay" for record in self._records(self._environment(variant)))
