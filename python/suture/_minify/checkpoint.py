@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -13,17 +14,17 @@ from suture._minify.signature import Verdict
 
 class Checkpoint:
     """`verdicts` by the key of what was judged; `add` writes one down at once. MinifyError when the file is of another search, is
-    no checkpoint, or cannot be read or written."""
+    no checkpoint, or cannot be read or written; what could not be written whole is taken back, so that the file stays a checkpoint."""
 
     def __init__(self, path: Path, search: str) -> None:
         self._path = path
         self.verdicts: dict[str, Verdict] = {}
         try:
-            if path.exists() and path.stat().st_size:
+            is_new = not (path.exists() and path.stat().st_size)
+            if not is_new:
                 self._read(search)
-                self._file = path.open("a", encoding="utf-8")
-            else:
-                self._file = path.open("w", encoding="utf-8")
+            self._file = path.open("ab", buffering=0)
+            if is_new:
                 self._write({"suture_minify": 1, "search": search})
         except OSError as error:
             raise self._trouble(error) from error
@@ -49,10 +50,14 @@ class Checkpoint:
             os.truncate(self._path, len(whole) + 1)
 
     def _write(self, row: dict[str, Any]) -> None:
+        line = json.dumps(row).encode() + b"\n"
+        whole = os.fstat(self._file.fileno()).st_size
         try:
-            self._file.write(json.dumps(row) + "\n")
-            self._file.flush()
+            while line:
+                line = line[self._file.write(line) :]
         except OSError as error:
+            with contextlib.suppress(OSError):  # a device has no length
+                os.ftruncate(self._file.fileno(), whole)
             raise self._trouble(error) from error
 
     def add(self, key: str, verdict: Verdict) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from suture import _core, _startup
+from suture._minify import plain_text
 from suture.cli import _accuracy
 from suture.cli._call_record import ArrayStore, CannotCopy, TooLarge, decode_leaves, encode_leaves
 
@@ -39,12 +40,19 @@ class _Checks(_accuracy.Watch):
         self._process = os.getpid()
         self._expected: dict[tuple[Any, int], Any] = {}
         self._told: set[Any] = set()
+        self._told_of_no_room = False
 
     def wanted(self, key: Any, number: int) -> bool:
         return os.getpid() == self._process and key not in self._told
 
     def begin(self, call: Any, key: Any, number: int, function: Any, arguments: tuple[Any, ...]) -> bool:
-        directory = tempfile.mkdtemp(prefix="suture-level4-")
+        try:
+            directory = tempfile.mkdtemp(prefix="suture-level4-")
+        except OSError as error:
+            if not self._told_of_no_room:
+                self._told_of_no_room = True
+                _startup.warn(f"repro_level 4: calls are not compared: {plain_text.of_os_error(error)}; set TMPDIR")
+            return False
         try:
             self._expected[key, number] = _accuracy.in_child(lambda: _interpreted(call, function, arguments, directory))
             store = ArrayStore(Path(directory))

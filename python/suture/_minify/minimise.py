@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from suture._minify import lowered as lowering
-from suture._minify import simplify, suspects, together
+from suture._minify import plain_text, simplify, suspects, together
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.checkpoint import Checkpoint
 from suture._minify.defaults import BUDGET, RUN_SECONDS
@@ -193,6 +193,10 @@ def minimise(
             judge.close(kill=True)
             search.result.complete = False
             search.result.stopped = str(stop) or "interrupted"
+        except OSError as error:  # of a test: no room for the candidate
+            judge.close(kill=True)
+            search.result.complete = False
+            search.result.stopped = plain_text.not_run(error)
         search.finish()
     return search.result
 

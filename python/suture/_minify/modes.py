@@ -324,9 +324,9 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
     try:
         path = repro_file.write(smallest(repro, result), settings.directory, repro_file.REPRO)
     except OSError as error:
-        why = f"{error.strerror or error}: {error.filename or settings.directory}; choose another directory with --out"
+        why = not_written(error, settings)
         say(f"{result}\n\n{result.case.graph.code}")
-        return Minified(cannot_run(f"no file could be written: {why}", say), why, result)
+        return Minified(cannot_run(why, say), why, result)
     passing = None
     try:
         passing = _write_passing(repro, result, settings)
@@ -343,7 +343,7 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
         say(f"\nNearest variant that does not fail: {shown(passing)}\n{difference(result.case, result.passing)}")
     fails = True  # the command has accepted it
     if certified:
-        certificate, path = _certified(smallest(repro, result), path, settings)
+        certificate = _certified(smallest(repro, result), path, settings)
         fails = certificate.reproduced
         say(in_words(certificate))
     say(wrote(path, fails))
@@ -351,21 +351,27 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
     return Minified(ended, "minimised" if fails else "not certified", result, path, passing)
 
 
-def _certified(written: ReproFile, path: Path, settings: Settings) -> tuple[Certificate, Path]:
+def not_written(error: OSError, settings: Settings) -> str:
+    where = plain_text.of_os_error(error, settings.directory)
+    return f"no file could be written: {where}; choose another directory with --out"
+
+
+def _certified(written: ReproFile, path: Path, settings: Settings) -> Certificate:
     """A failure that came in every run of the search and not in this one may come and go: then the file is written again, waits
     for it, and is run again."""
-    from suture._minify.oracle import Limits, Oracle
+    from suture._minify.oracle import Limits, MinifyError, Oracle
 
     certificate = certify(path)
     if certificate.exit_code != NOT_REPRODUCED or RATE in written.origin:
-        return certificate, path
-    with Oracle(written.case, expected_of(written), Limits(seconds=settings.run_limit)) as oracle:
-        if not oracle.comes_and_goes():
-            return certificate, path
-    repro_file.remove(path)
-    waiting = replace(written, origin=written.origin | {RATE: oracle.rate})
-    path = repro_file.write(waiting, path.parent, path.stem)
-    return certify(path), path
+        return certificate
+    try:
+        with Oracle(written.case, expected_of(written), Limits(seconds=settings.run_limit)) as oracle:
+            if not oracle.comes_and_goes():
+                return certificate
+        repro_file.replace(path, replace(written, origin=written.origin | {RATE: oracle.rate}))
+    except (MinifyError, OSError):  # no process, no room for the file: the one that is there is all there is
+        return certificate
+    return certify(path)
 
 
 def smallest(repro: ReproFile, result: Result) -> ReproFile:

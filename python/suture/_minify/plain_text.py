@@ -14,6 +14,17 @@ def of_exception(exception: object) -> str:
     return text if len(text) <= _MOST else f"{text[:_MOST]}..."
 
 
+def of_os_error(error: OSError, place: object = "") -> str:
+    """What failed and where; `place` where the error itself names none."""
+    where = error.filename or place
+    return f"{error.strerror or error}: {where}" if where else str(error.strerror or error)
+
+
+def not_run(error: OSError) -> str:
+    """Why a search ends."""
+    return f"a candidate cannot be run: {of_os_error(error)}; TMPDIR says where candidates are written"
+
+
 def printable(line: str) -> str:
     """Whatever is no text is shown as an escape: what steers a terminal, what no encoding has."""
     return line if line.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)

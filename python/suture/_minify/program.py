@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suture._minify import certify, goals, modes, predicate, program_file, repro_file
+from suture._minify import certify, goals, modes, plain_text, predicate, program_file, repro_file
+from suture._minify.certify import CANNOT_RUN, Certificate
 from suture._minify.checkpoint import Checkpoint
 from suture._minify.frame_fault import FrameFault
 from suture._minify.modes import Say, Settings
+from suture._minify.oracle import MinifyError
 from suture._minify.program_file import ProgramFile
 from suture._minify.source import SourceResult, key_of, reduce_source
 
@@ -25,8 +27,13 @@ class Done:
 
     result: SourceResult
     path: Path
-    certified: bool | None = None  # it does the same in a new process; None: a command is the judge
+    certificate: Certificate | None = None  # of a run in a new process; None: a command is the judge
     fault: FrameFault | None = None  # what is at fault, when results are
+
+    @property
+    def certified(self) -> bool | None:
+        """It does the same in a new process."""
+        return None if self.certificate is None else self.certificate.reproduced
 
     def to_dict(self) -> dict[str, Any]:
         result = self.result
@@ -56,8 +63,8 @@ class Kept:
 
 
 def minify(file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
-    """NotReproduced, GoalError: the program itself is refused; NoGoal; SyntaxError: it is no Python; OSError: it cannot be read, or
-    the result cannot be written."""
+    """NotReproduced, GoalError: the program itself is refused; NoGoal; SyntaxError: it is no Python; OSError: it cannot be read or run;
+    MinifyError: the result cannot be written."""
     return reduce(program_file.text_in(file), file, settings, say, kept)
 
 
@@ -79,14 +86,13 @@ def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> D
         checkpoint = _checkpoint(settings, text, ["predicate", kept.command])
         test = predicate.TextTest(judge, file.name)
         result = _reduced(text, test, judge.stop, settings, settings.workers, say, checkpoint)
-        _remove_checkpoint(result, settings)
-        return _told(Done(result, _write(result.text, settings)), settings, say)
+        path = _written(result, settings, say, lambda: _write(result.text, settings))
+        return _told(Done(result, path), settings, say)
     with goals.Goal(kept.goal, file, kept.arguments, settings.run_limit) as goal:
         checkpoint = _checkpoint(settings, text, ["goal", kept.goal, *kept.arguments])
         result = _reduced_to_goal(text, goal, settings, say, checkpoint)
         if not result.complete:  # the search was stopped, and the goal with it
             goal.reopen()
-        _remove_checkpoint(result, settings)
         found = ProgramFile(
             result.text,
             kept.goal,
@@ -97,11 +103,32 @@ def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> D
             run_limit=settings.run_limit if goal.hangs else 0.0,
             origin=kept.origin or origin_of(text, file, goal.function),
         )
-        fault = _located(found, goal) if goal.is_of_results else None
-        found.title = f"{goal.function or kept.goal}: {goal.answer_in_a_new_process(program_file.in_place(found)).why}"
-    path = program_file.write(found, settings.directory, repro_file.REPRO)
+        fault = _explained(found, goal)
+    path = _written(result, settings, say, lambda: program_file.write(found, settings.directory, repro_file.REPRO))
     what = f"{found.title}\n" if fault is None else f"{found.title}\n{fault}\n"
-    return _told(Done(result, path, certify.certify(path).reproduced, fault), settings, say, what)
+    return _told(Done(result, path, certify.certify(path), fault), settings, say, what)
+
+
+def _explained(found: ProgramFile, goal: goals.Goal) -> FrameFault | None:
+    """What the program does and what is at fault, also in `found`; without an answer, when programs cannot be run any more."""
+    fault, name = None, goal.function or found.goal
+    try:
+        fault = _located(found, goal) if goal.is_of_results else None
+        found.title = f"{name}: {goal.answer_in_a_new_process(program_file.in_place(found)).why}"
+    except OSError as error:
+        found.title = f"{name}: not run again: {plain_text.of_os_error(error)}"
+    return fault
+
+
+def _written(result: SourceResult, settings: Settings, say: Say, write: Callable[[], Path]) -> Path:
+    """The file that `write` has written. MinifyError when it could not: then the program has been said."""
+    try:
+        path = write()
+    except OSError as error:
+        say(f"\n{result.text}\n{result}")
+        raise MinifyError(modes.not_written(error, settings)) from error
+    _remove_checkpoint(result, settings)
+    return path
 
 
 def origin_of(text: str, file: Path, function: str) -> str:
@@ -124,12 +151,21 @@ def _located(found: ProgramFile, goal: goals.Goal) -> FrameFault:
 def _told(done: Done, settings: Settings, say: Say, what: str = "") -> Done:
     """As of a graph: the program, what it does, and how it was found."""
     if settings.log:
-        settings.log.write_text(done.result.log() + "\n")
+        try:
+            settings.log.write_text(done.result.log() + "\n")
+        except OSError as error:
+            say(f"{settings.log} could not be written: {error.strerror or error}")
     say(f"\n{done.result.text}\n{what}{done.result}")
-    if done.certified is not None:
-        say(f"It does {'the same' if done.certified else 'NOT do the same'} in a new process.")
+    if done.certificate is not None:
+        say(_in_words(done.certificate))
     say(modes.wrote(done.path, done.certified is not False))
     return done
+
+
+def _in_words(certificate: Certificate) -> str:
+    if certificate.exit_code == CANNOT_RUN:
+        return certify.in_words(certificate)
+    return f"It does {'the same' if certificate.reproduced else 'NOT do the same'} in a new process."
 
 
 def _reduced(

@@ -8,7 +8,7 @@ from suture._minify import goals, modes, plain_text, program, program_file
 from suture._minify.defaults import RUN_SECONDS
 from suture._minify.frame_fault import GRAPH, UNKNOWN
 from suture._minify.modes import Say, Settings
-from suture._minify.oracle import NotReproduced
+from suture._minify.oracle import MinifyError, NotReproduced
 from suture._minify.program_file import ProgramFile
 
 
@@ -71,6 +71,8 @@ def minify(path: Path, settings: Settings, say: Say) -> int:
     except (goals.GoalError, NotReproduced) as error:
         say(f"NOT REPRODUCED: {error}")
         return modes.NOTHING
+    except MinifyError as error:
+        return modes.cannot_run(str(error), say)
     if done.result.stopped == "interrupted":
         return modes.INTERRUPTED
     return modes.DONE if done.certified else modes.NOTHING

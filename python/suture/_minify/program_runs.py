@@ -119,7 +119,9 @@ class Runs:
                     return Ran(_CLOSED)
                 self._all.remove(server)
             server.close()
-            raise RuntimeError("the process that runs candidates ended; what it wrote to stderr says why") from None
+            raise ChildProcessError(
+                "the process that runs candidates ended; what it wrote to stderr says why"
+            ) from None
         self._free.put(server)
         return ran
 

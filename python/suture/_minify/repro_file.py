@@ -20,6 +20,7 @@ import hashlib
 import io
 import os
 import platform
+import shutil
 import sys
 import textwrap
 import tokenize
@@ -154,6 +155,26 @@ def write(repro: ReproFile, directory: Path, stem: str) -> Path:
         remove(path)
         raise
     return path
+
+
+def replace(path: Path, repro: ReproFile) -> None:
+    """Writes another file in place of one. OSError when it cannot be written; the old one stays then."""
+    kept = [
+        (each, each.with_name(f".{each.name}.kept")) for each in (path, _data_directory(path)) if os.path.lexists(each)
+    ]
+    for each, aside in kept:
+        each.rename(aside)
+    try:
+        write(repro, path.parent, path.stem)
+    except BaseException:
+        for each, aside in kept:
+            aside.rename(each)
+        raise
+    for _, aside in kept:
+        if aside.is_dir():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.unlink(missing_ok=True)
 
 
 def remove(path: Path) -> None:

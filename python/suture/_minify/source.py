@@ -29,9 +29,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from suture._minify import copies
+from suture._minify import copies, plain_text
 from suture._minify.checkpoint import Checkpoint
 from suture._minify.defaults import BUDGET
+from suture._minify.oracle import MinifyError
 from suture._minify.predicate import refused
 from suture._minify.progress import Progress
 from suture._minify.signature import Verdict
@@ -49,7 +50,8 @@ class SourceResult:
     """
     text      the smallest program that the test accepts
     calls     tests that the search was led by
-    complete  False: interrupted, or the budget or the time was used up; `stopped` says why
+    complete  False: interrupted, the budget or the time was used up, or candidates cannot be run any more; `stopped` says why
+    notes     what else the user should know
     """
 
     text: str
@@ -59,6 +61,7 @@ class SourceResult:
     complete: bool = True
     stopped: str = ""
     steps: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def log(self) -> str:
         return "\n".join(self.steps)
@@ -66,7 +69,9 @@ class SourceResult:
     def __str__(self) -> str:
         before, after = (len(text.splitlines()) for text in (self.original, self.text))
         ending = "" if self.complete else f"\nnot complete: {self.stopped}"
-        return f"{before} lines -> {after} lines, {self.calls} calls, {self.seconds:.1f} s{ending}"
+        return "\n".join(
+            [f"{before} lines -> {after} lines, {self.calls} calls, {self.seconds:.1f} s{ending}", *self.notes]
+        )
 
 
 class _Stop(Exception):
@@ -89,8 +94,8 @@ def reduce_source(
 
     checkpoint  verdicts of an earlier search of the same program with the same test, and where new ones go
 
-    NotReproduced when it refuses the program itself; SyntaxError for what is no Python program. KeyboardInterrupt ends the search:
-    the result then says that it is not complete.
+    NotReproduced when it refuses the program itself; SyntaxError for what is no Python program; OSError when the program itself cannot
+    be tested. KeyboardInterrupt, and OSError of a test later on, end the search: the result then says that it is not complete.
     """
     ast.parse(text)
     search = _Search(text, test, workers, budget, seconds, progress, checkpoint)
@@ -99,6 +104,12 @@ def reduce_source(
     except (KeyboardInterrupt, _Stop) as ended:
         stop()
         search.result.complete, search.result.stopped = False, str(ended) or "interrupted"
+    except OSError as error:
+        stop()
+        if not search.result.calls:
+            raise
+        search.result.complete = False
+        search.result.stopped = plain_text.not_run(error)
     finally:
         search.close()
     return search.result
@@ -157,7 +168,11 @@ class _Search:
     def _learn(self, text: str, accepted: bool) -> None:
         self._known[text] = accepted
         if self._checkpoint:
-            self._checkpoint.add(key_of(text), Verdict.SAME if accepted else Verdict.PASS)
+            try:
+                self._checkpoint.add(key_of(text), Verdict.SAME if accepted else Verdict.PASS)
+            except MinifyError as error:  # what was found so far is worth more than the file
+                self._checkpoint = None
+                self.result.notes.append(f"{error}. The search went on without it")
 
     def _count(self, text: str) -> None:
         if text not in self._counted:
