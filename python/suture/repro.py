@@ -7,7 +7,8 @@ Modes (the first word after the file; docs/minify.md)
     run       compile and call the graph once, in a child process, and say whether it fails as expected
     query     the same; prints the verdict only
     minify    reduce the graph as long as it fails in the same way; writes repro.py
-    analyze   name the first op whose result is wrong, or without which it does not fail
+    analyze   name the first op whose result is wrong, or without which it does not fail. A backend or a program that is code of
+              the file is not run without --run-code: `suture repro FILE analyze` is safe with files of others
     bisect    name the stage of the compiler, the pass, the decision that makes the difference
     explain   say what the file holds; nothing of it is run, not even its backend is made
     program   (of a file that holds a program) run the program in this process, with its arguments: for a debugger
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from suture._minify.defaults import BUDGET, RUN_SECONDS
 
 if TYPE_CHECKING:
-    from suture._minify.modes import Settings
+    from suture._minify.modes import Say, Settings
     from suture._minify.progress import Progress
 
 INTERRUPTED = 130
@@ -101,16 +102,17 @@ def program(
     raise SystemExit(code)
 
 
-def run_program_mode(mode: str, path: Path, settings: Settings) -> int:
-    """One of PROGRAM_MODES, but "program", for the program in the file at `path`."""
+def run_program_mode(mode: str, path: Path, settings: Settings, say: Say | None = None) -> int:
+    """One of PROGRAM_MODES, but "program", for the program in the file at `path`. say: takes what is to be told; None: stdout."""
     from suture._minify import modes, program_modes
     from suture._minify.goals import NoGoal
     from suture._minify.repro_file import NotARepro
 
+    say = say or _say
     try:
-        return program_modes.run_mode(mode, path, settings, _say)
+        return program_modes.run_mode(mode, path, settings, say)
     except (NotARepro, NoGoal, OSError) as error:
-        return modes.cannot_run(str(error), _say)
+        return modes.cannot_run(str(error), say)
 
 
 def _say(text: str) -> None:
@@ -133,6 +135,7 @@ def _parser(file: str, default: str, known: Mapping[str, str]) -> argparse.Argum
     )
     parser.add_argument("mode", nargs="?", choices=list(known), default=default, metavar="MODE", help=", ".join(known))
     add_settings(parser)
+    add_run_code(parser)
     return parser
 
 
@@ -140,12 +143,15 @@ def _asked(file: str, default: str, argv: Sequence[str] | None, known: Mapping[s
     """What the command line says. An option that the mode does not have is a usage error."""
     parser = _parser(file, default, known)
     asked = parser.parse_args(argv)
-    foreign = (
-        [] if asked.mode == "minify" else [name for name in settings_given(asked) if name != _OF_MODES.get(asked.mode)]
-    )
-    if foreign:
+    if foreign := foreign_settings(asked):
         parser.error(f"{', '.join(foreign)}: of no meaning for the mode {asked.mode}")
     return asked
+
+
+def foreign_settings(asked: argparse.Namespace) -> list[str]:
+    """Options that the mode does not have."""
+    given = [] if asked.mode == "minify" else [o for o in settings_given(asked) if o != _OF_MODES.get(asked.mode)]
+    return given + ([_RUN_CODE] if asked.run_code and asked.mode != "analyze" else [])
 
 
 def settings_given(arguments: argparse.Namespace) -> list[str]:
@@ -157,6 +163,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """The options that `suture minify` has, too."""
     for option, name, (kind, metavar, text) in _SETTINGS:
         parser.add_argument(option, dest=name, type=kind, metavar=metavar, help=text)
+
+
+def add_run_code(parser: argparse.ArgumentParser) -> None:
+    """The option of the mode `analyze`."""
+    parser.add_argument(_RUN_CODE, action="store_true", help="let analyze run the backend or the program in the file")
 
 
 def _count(word: str) -> int:
@@ -183,6 +194,7 @@ _SETTINGS: list[tuple[str, str, tuple[Callable[[str], Any], str, str]]] = [
     ("--checkpoint", "checkpoint", (Path, "FILE", "keeps verdicts; the search goes on from there")),
     ("--log", "log", (Path, "FILE", "one line per step, taken or not")),
 ]
+_RUN_CODE = "--run-code"
 # The one option that other modes than `minify` have.
 _OF_MODES = dict.fromkeys(("run", "query", "analyze", "bisect"), "--run-limit")
 
@@ -191,7 +203,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     """What add_settings added."""
     from suture._minify import modes
 
-    given = {name: getattr(arguments, name) for _, name, _ in _SETTINGS if getattr(arguments, name) is not None}
+    names = [*(name for _, name, _ in _SETTINGS), "run_code"]
+    given: dict[str, Any] = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     return modes.Settings(**{"workers": modes.default_workers()} | given)
 
 
@@ -217,30 +230,35 @@ def progress_line() -> Iterator[Callable[[Progress], None]]:
         sys.stderr.flush()
 
 
-def run_mode(mode: str, path: Path, make_backend: Callable[[], Any] | None, settings: Settings) -> int:
-    """One of MODES for the file at `path`."""
+def run_mode(
+    mode: str, path: Path, make_backend: Callable[[], Any] | None, settings: Settings, say: Say | None = None
+) -> int:
+    """One of MODES for the file at `path`. say: as in run_program_mode."""
     from suture._minify import modes, repro_file
     from suture._minify.case import CaseError
     from suture._minify.oracle import MinifyError
 
+    say = say or _say
     try:
         repro = repro_file.load(path)
     except (repro_file.NotARepro, CaseError, OSError) as error:
-        return modes.cannot_run(str(error), _say)
+        return modes.cannot_run(str(error), say)
     if mode == "explain":
-        _say(modes.explained(repro))
+        say(modes.explained(repro))
         return modes.DONE
+    if mode == "analyze" and repro.backend_code and not settings.run_code:
+        return modes.analyze(repro, settings, say)
     try:
         modes.install_backend(repro, make_backend)
     except Exception as error:  # of the user's backend
-        return modes.cannot_run(f"the backend could not be made: {type(error).__name__}: {error}", _say)
+        return modes.cannot_run(f"the backend could not be made: {type(error).__name__}: {error}", say)
     if mode == "minify":
         with progress_line() as watch:
-            return modes.minify(repro, settings, _say, watch).exit_code
+            return modes.minify(repro, settings, say, watch).exit_code
     if mode == "run":
-        _say(modes.explained(repro))
+        say(modes.explained(repro))
     actions = {"run": modes.run, "query": modes.run, "analyze": modes.analyze, "bisect": modes.bisect}
     try:
-        return actions[mode](repro, settings, _say)
+        return actions[mode](repro, settings, say)
     except (MinifyError, OSError) as error:  # no process, no directory for temporary files
-        return modes.cannot_run(str(error), _say)
+        return modes.cannot_run(str(error), say)

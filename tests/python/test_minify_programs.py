@@ -83,7 +83,7 @@ def test_the_modes_of_a_file_agree(fault: str, analyzed: str, bisected: str, tmp
     held = ProgramFile(PROGRAM.replace("FAULT", fault), "other_result", "f")
     path = program_file.write(held, tmp_path, repro_file.REPRO)
     said: list[str] = []
-    settings = modes.Settings(run_limit=60.0)
+    settings = modes.Settings(run_limit=60.0, run_code=True)
     for mode, code, words in (("query", 1, "REPRODUCED"), ("analyze", 1, analyzed), ("bisect", 1, bisected)):
         said.clear()
         assert program_modes.run_mode(mode, path, settings, said.append) == code
@@ -100,7 +100,7 @@ def test_lines_of_a_file_are_its_own(tmp_path: Path) -> None:
     done = program.minify(source, settings, lambda text: None, program.Kept(None, "other_result"))
     lines = done.path.read_text().splitlines()
     said: list[str] = []
-    program_modes.run_mode("analyze", done.path, modes.Settings(run_limit=60.0), said.append)
+    program_modes.run_mode("analyze", done.path, modes.Settings(run_limit=60.0, run_code=True), said.append)
     (named,) = {int(line) for line in re.findall(r"\(line (\d+)\)", "\n".join([*lines, *said]))}
     assert lines[named - 1].lstrip().startswith("x = x + (1 if mode"), (named, lines)
     assert done.fault is not None and done.fault.part == "guards"  # also after a search that was cut short
@@ -161,7 +161,7 @@ def test_level_4_leaves_a_launcher_of_the_program(
     assert f"python {launcher}" in done.stderr
     asked = run_python(str(launcher), "query")
     assert (asked.returncode, asked.stdout.splitlines()[-1][:29]) == (1, "REPRODUCED: other_result of f")
-    assert "at fault: the guards of entry 0 of __resume_at" in run_python(str(launcher), "analyze").stdout
+    assert "at fault: the guards of entry 0 of __resume_at" in run_python(str(launcher), "analyze", "--run-code").stdout
     sound = launcher.read_text().replace("kind=drop_guard", "")
     launcher.write_text(sound)
     asked = run_python(str(launcher), "query")

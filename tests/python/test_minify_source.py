@@ -389,7 +389,7 @@ def test_the_goal_error_keeps_exception_and_message(
     assert "IndexError: list index out of range" in run_python("repro.py", "program").stderr
     asked = run_python("repro.py", "query")
     assert (asked.returncode, asked.stdout) == (1, f"REPRODUCED: {held.title}\n")
-    assert run_python("repro.py", "analyze").stdout == asked.stdout
+    assert run_python("repro.py", "analyze", "--run-code").stdout == asked.stdout
     another = (tmp_path / "repro.py").read_text().replace("IndexError", "KeyError")
     (tmp_path / "repro.py").write_text(another)
     assert run_python("repro.py", "query").returncode == 0
@@ -421,7 +421,7 @@ def test_the_goal_of_a_finding_keeps_it(run_python: Run, write_program: Callable
     assert len(held.text.split()) < len(BREAKS.split()) and held.title.startswith("SB101: f, line ")
     asked = run_python("repro.py", "query")
     assert (asked.returncode, asked.stdout) == (1, f"REPRODUCED: {held.title}\n")
-    analyzed = run_python("repro.py", "analyze")
+    analyzed = run_python("repro.py", "analyze", "--run-code")
     assert analyzed.returncode == 1 and analyzed.stdout.startswith("SB101: f, line ")
     assert analyzed.stdout.endswith(asked.stdout)
 

@@ -2,7 +2,7 @@
 
     run       once, in a child process: does it fail as expected?
     minify    the smallest file that fails in the same way, run in a clean process before it is named
-    analyze   the first op whose result is wrong, or without which it does not fail
+    analyze   the first op whose result is wrong, or without which it does not fail; code of the file runs with run_code only
     bisect    the stage of the compiler that makes the difference
     explain   what the file holds; nothing of it is run
 
@@ -36,6 +36,8 @@ DONE, NOTHING, INTERRUPTED = 0, 1, 130
 RATE = "rate"  # share of runs in which it fails, when that is not each
 WAIT = "run_limit"  # of a hang: seconds after which it is one, when the user does not say
 _CALLS_DIFFER = 5  # runs in which two calls that may differ do so once
+_FEW = 4  # ops that are named one by one
+NOT_RUN = "which analyze does not run unless it is told to: analyze --run-code"
 _SHOWN = 20  # lines of the difference to the variant that passes
 Say = Callable[[str], None]
 
@@ -50,6 +52,7 @@ class Settings:
     out         directory for the files; None: SUTURE_COMPILE_DEBUG_DIR or the working directory
     checkpoint  file that keeps verdicts, from which the search goes on after an end that came too early
     log         file for one line per step; None: no such file
+    run_code    analyze may run the backend or the program that is in the file
     """
 
     workers: int = 1
@@ -59,6 +62,7 @@ class Settings:
     out: Path | None = None
     checkpoint: Path | None = None
     log: Path | None = None
+    run_code: bool = False
 
     @property
     def directory(self) -> Path:
@@ -190,10 +194,13 @@ _COMES_BACK = (
 
 
 def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
-    """Op by op where there are values to look at; of any other failure, the op without which it does not come."""
+    """Op by op where there are values to look at; of any other failure, the op without which it does not come. A backend that is
+    code of the file is not run without being asked for: a repro may come from anybody."""
     from suture._minify import taps
     from suture._minify.analysis_text import text_of
 
+    if repro.backend_code and not settings.run_code:
+        return _analyzed_unrun(repro, say)
     seen = _seen(repro, settings)
     found = None
     if seen.outcome.kind in _COMES_BACK and repro.case.check != "compile":
@@ -204,6 +211,21 @@ def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
     if not seen.outcome.failed and found is not None and found.wrong:
         return REPRODUCED  # less than a run calls wrong, and told above
     return _told(repro, seen, say)
+
+
+def _analyzed_unrun(repro: ReproFile, say: Say) -> int:
+    from suture._minify import suspects
+    from suture._minify.failing_op import op_text, place_text
+
+    ops = [node for node in repro.case.graph.nodes if node["kind"] != "Input"]
+    kind, message = (str(repro.expected.get(word, "")) for word in ("kind", "message"))
+    named, why = suspects.evidence(repro.case, Outcome(kind, message=message))
+    told = [node for node in ops if node["name"] in named] or (ops if len(ops) <= _FEW else [])
+    for node in told:
+        say(f"OP: {op_text(node)}{', ' + why if why else ''}\n  at {place_text(node)}")
+    if not told:
+        say(f"{len(ops)} ops, and nothing names one of them; minify says which it takes")
+    return cannot_run(f"backend {repro.case.backend} is code of the file, {NOT_RUN}", say)
 
 
 def _failing_op(case: Case, seen: _Seen, comes_and_goes: bool) -> str:

@@ -22,6 +22,10 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
         return _bisect(path, settings, say)
     if mode == "minify":
         return minify(path, settings, say)
+    if mode == "analyze" and not settings.run_code:
+        if found.fault:
+            say(plain_text.printable_lines(found.fault))
+        return modes.cannot_run(f"the program is code of the file, {modes.NOT_RUN}", say)
     with _goal_of(found, path, settings) as goal:
         if mode == "run":
             say(explained(found))

@@ -80,7 +80,12 @@ def of(case: Case, failure: Outcome | None, first_wrong: str = "") -> list[Suspe
 
 def names_something(case: Case, failure: Outcome | None) -> bool:
     """Whether the failure itself says where it is."""
-    return bool(_best_evidence(case, [row for row in case.graph.nodes if row["kind"] != "Input"], failure, "")[0])
+    return bool(evidence(case, failure)[0])
+
+
+def evidence(case: Case, failure: Outcome | None) -> tuple[frozenset[str], str]:
+    """Names of the ops that the failure itself points at, at most half of them, and why."""
+    return _best_evidence(case, [row for row in case.graph.nodes if row["kind"] != "Input"], failure, "")
 
 
 def _best_evidence(

@@ -24,6 +24,7 @@ VERBS = {
     "bisect": "find the step of the compiler that makes a failure: pass, change, fusion",
     "decompile": "print Python source for bytecode, checked by compiling it again",
     "minify": "reduce a graph that failed to the smallest one that fails in the same way",
+    "repro": "read a repro file without running it: explain, analyze, or what else it can do",
     "backends": "list the backends that can run graphs",
     "cache": "look at, verify or clear the disk cache",
     "doctor": "say whether Suture can work here, and with which settings",
