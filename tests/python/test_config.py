@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -117,6 +118,15 @@ def test_arguments_of_compile_are_checked_where_they_are_given(settings, error, 
     if "numerics" not in settings and "options" not in settings:
         with pytest.raises(error, match=re.escape(message)):
             suture.compile(**settings)
+
+
+def test_tests_leave_nothing_in_the_cache_of_the_user(run_python):
+    """Nothing is compiled. A process that dies leaves a record, wherever it was started."""
+    own = str(Path(__file__).resolve().parents[2] / "build" / "test_cache" / "suture")
+    ask = "from suture import _core; print(_core.cache_directory(), _core.record_directory())"
+    assert run_python("-c", ask).stdout.split() == [own, f"{own}/records"]
+    if not suture.config.cache_dir:
+        assert suture._core.cache_directory() == own
 
 
 def test_warnings_of_ours_carry_the_line_of_the_program(run_python, write_program):
