@@ -107,6 +107,15 @@ def is_installed(name: str, backend: Backend) -> bool:
     )
 
 
+def package_of(name: str) -> str | None:
+    """The package that a process needs for a name to mean a backend; None for built-in names. One that no package
+    has which is installed here is paraphrased."""
+    if is_reserved(name) or name in _BUILT_IN:
+        return None
+    found = next((point.dist for point in _entry_points() if point.name == name and point.dist), None)
+    return found.name if found else f"the package that has a backend '{name}'"
+
+
 class BackendInfo(NamedTuple):
     """A line of `describe_backends`."""
 

@@ -139,8 +139,9 @@ def test_a_failure_leaves_a_file_that_tells_it(
     reserved = _backends.is_reserved(name)
     assert held.case.backend == (f"{name}_of_the_program" if reserved else name)
     said = modes.explained(held)
-    assert "(to be put into make_backend of the file)" in said and said.isascii() and "\x1b" not in said
-    with pytest.raises(LookupError, match="objects have no source; return it here"):
+    place = f"{raised.value.path}:{held.place.backend_line}"
+    assert f"(to be written into make_backend() at {place})" in said and said.isascii() and "\x1b" not in said
+    with pytest.raises(LookupError, match=rf"(?s){place}, make_backend\(\): .*objects have no source; return it here"):
         modes.install_backend(held, modes.backend_maker(held))
 
 

@@ -394,6 +394,95 @@ def test_a_backend_that_reads_arguments_and_modules_of_its_program_runs_without_
     reduced = work.run(str(elsewhere / "launcher.py"))
     assert reduced.returncode == 0 and "It fails the same way in a new process." in reduced.stdout, reduced
     assert len(body_of(work.path / "repro.py")) == 2
+    places = f"helper ({work.path}/helper.py), rules ({work.path}/rules/)"
+    told = f"its source is in the file, which imports {places}: send them along"
+    assert f"backend   argued ({told})" in work.run("repro.py", "explain").stdout
+    assert f"The backend: {told}.\n" in failed.stderr and f"The backend: {told}.\n" in reduced.stdout
+
+
+IMPORTED = """\
+import numpy as np
+import suture
+from vendor import backend_of_vendor
+
+@suture.compile(backend=backend_of_vendor)
+def f(x):
+    return np.maximum(x, 0.5) * 2.0
+
+f(np.linspace(-1, 1, 5000))
+"""
+VENDOR = """\
+import rules
+
+def backend_of_vendor(graph, example_inputs):
+    if any(node["op"] == rules.REFUSED for node in graph.nodes):
+        raise RuntimeError("refused")
+    return graph.forward()
+"""
+
+
+def test_what_a_file_needs_beside_it_is_told(work: Workplace) -> None:
+    """A backend of a module, and data: the exception, the end of a reduction and `explain` name both, and they are all it needs."""
+    work.write("rules.py", "REFUSED = 'maximum'\n")
+    work.write("vendor.py", VENDOR)
+    failed = work.run(work.write("prog.py", IMPORTED), SUTURE_REPRO_AFTER="capture", SUTURE_REPRO_LEVEL="1")
+    modules = f"vendor ({work.path}/vendor.py), with rules ({work.path}/rules.py)"
+    source, data = (
+        f"imported from {modules}: send them along",
+        "in repro_data/ beside the file: copy the directory along",
+    )
+    assert failed.stderr.endswith(
+        f"The backend: {source}.\nThe data of inputs: {data}.\n  python {work.path}/repro.py\n"
+    )
+    told = work.run("repro.py", "explain").stdout
+    assert f"backend   backend_of_vendor ({source})\n" in told and f"data      {data}\n" in told
+    (work.path / "away").mkdir()
+    for name in ("repro.py", "vendor.py"):
+        (work.path / name).rename(work.path / "away" / name)
+    missing = work.run("away/repro.py", "query")
+    assert missing.returncode == 77 and "copy the directory repro_data/ along" in missing.stdout
+    (work.path / "repro_data").rename(work.path / "away" / "repro_data")
+    (work.path / "rules.py").rename(work.path / "away" / "rules.py")
+    assert work.run("away/repro.py", "query").returncode == 1
+    (work.path / "away" / "vendor.py").unlink()
+    gone = work.run("away/repro.py", "explain").stdout
+    assert "(imported from vendor, which is not found here: put it beside the file)" in gone
+
+
+TILED = """\
+import numpy as np
+import suture
+
+class Tiler:
+    def __call__(self, graph, example_inputs):
+        if any(node["op"] == "maximum" for node in graph.nodes):
+            raise RuntimeError("refused")
+        return graph.forward()
+
+@suture.compile(backend=Tiler())
+def f(x):
+    return np.maximum(np.sin(x), 0.5) * 2.0
+
+if __name__ == "__main__":
+    f(np.linspace(-1, 1, 8))
+"""
+
+
+def test_a_backend_without_source_has_to_be_written_into_the_file_first(work: Workplace) -> None:
+    failed = work.run(work.write("tiled.py", TILED), SUTURE_REPRO_AFTER="capture")
+    launcher = work.path / "minifier_launcher.py"
+    lines = launcher.read_text().splitlines()
+    number = next(number for number, line in enumerate(lines, 1) if line.startswith("    raise LookupError("))
+    place = f"{launcher}:{number}"
+    assert f"It cannot run yet: write the backend into make_backend() first, at {place} (" in failed.stderr
+    assert failed.stderr.endswith(f"Then run:\n  python {launcher}\n")
+    refused = work.run("minifier_launcher.py")
+    assert refused.returncode == 77 and f"minifier_launcher.py:{number}, make_backend(): " in refused.stdout
+    lines[number - 1] = "    from tiled import Tiler\n    return Tiler()"
+    launcher.write_text("\n".join(lines))
+    told = work.run("minifier_launcher.py", "explain").stdout
+    assert f"backend   Tiler (imported from tiled ({work.path}/tiled.py): send it along)\n" in told
+    assert work.run("minifier_launcher.py").stdout.endswith("Wrote minimal repro out to repro.py\n")
 
 
 # Whether a run fails is drawn by its number, so that a search by one worker always meets the same.

@@ -15,6 +15,7 @@ checked_runs.py  compiled graphs whose failing runs leave files
 repro_file.py    minifier_launcher.py and repro.py: written, and read without running them
 data.py          inputs as literals that give back every bit
 backend_code.py  how such a file gets a backend that the user's program made
+backend_needs.py what that needs beside the file: modules to send along, packages
 certify.py       runs a file in a clean process
 record.py        write-ahead records: what a process that died was doing
 """

@@ -21,7 +21,7 @@ import sys
 import sysconfig
 import textwrap
 import tokenize
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -62,17 +62,26 @@ def code_at(name: str, place: dict[str, Any], command: Sequence[str]) -> str:
         return _line_to_replace(name, error)
 
 
+def code_of_the_untold(name: str) -> str:
+    """The same for a process that is gone and told of no function; "" when the name is enough."""
+    known = _backends.is_reserved(name) or name in _backends.list_backends()
+    return "" if known else _line_to_replace(name, _NoSource("no function of the process that ended"))
+
+
 def _line_to_replace(name: str, why: Exception) -> str:
     reason = f"backend '{name}': {why}; return it here"
     return f"{_TO_REPLACE}({reason!r})"
 
 
-def lacks_source(code: str) -> bool:
-    """Whether the user has to put the backend into a file with this make_backend(), or its body."""
+def missing_source(code: str) -> str:
+    """Why the user has to put the backend into a file with this make_backend(), or its body; "" when it is there."""
     statements: list[ast.stmt] = ast.parse(code).body
     if statements and isinstance(statements[0], ast.FunctionDef) and statements[0].name == "make_backend":
         statements = statements[0].body
-    return bool(statements) and ast.unparse(statements[0]).startswith(_TO_REPLACE + "(")
+    if not statements or not ast.unparse(statements[0]).startswith(_TO_REPLACE + "("):
+        return ""
+    words = [node.value for node in ast.walk(statements[0]) if isinstance(node, ast.Constant)]
+    return str(words[0]) if words else "its source is not in the file"
 
 
 def _code_for(backend: Callable[..., Any]) -> str:
@@ -97,7 +106,7 @@ def _import_of(function: FunctionType) -> str:
 
 def _import_line(module: str, qualname: str, file: str | None) -> str:
     lines = [f"from {module} import {qualname.partition('.')[0]}", "", f"return {qualname}"]
-    if file and not _is_installed_file(file):
+    if file and not is_installed_file(file):
         lines[:0] = ["import sys", "", f"sys.path.insert(0, {_root_of(module, file)!r})"]
     return "\n".join(lines)
 
@@ -110,7 +119,7 @@ def _root_of(module: str, file: str) -> str:
     return root
 
 
-def _is_installed_file(file: str) -> bool:
+def is_installed_file(file: str) -> bool:
     places = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
     return any(os.path.abspath(file).startswith(place + os.sep) for place in places if place)
 
@@ -168,7 +177,7 @@ def _body(
 def _surroundings(body: list[str], directory: str, arguments: list[str]) -> list[str]:
     """What the process that runs the body must have as the program had it. `directory`: that of the program."""
     nodes = [node for part in body for node in ast.walk(ast.parse(part))]
-    roots = dict.fromkeys(root for name in _modules_imported(nodes) if (root := _root_to_add(name, directory)))
+    roots = dict.fromkeys(root for name in modules_imported(nodes) if (root := _root_to_add(name, directory)))
     lines = [f"sys.path.insert(0, {root!r})" for root in reversed(roots)]
     if arguments and any(_names_arguments(node) for node in nodes):
         lines.append(f"sys.argv = {arguments!r}")
@@ -181,8 +190,9 @@ def _names_arguments(node: ast.AST) -> bool:
     )
 
 
-def _modules_imported(nodes: list[ast.AST]) -> list[str]:
+def modules_imported(nodes: Iterable[ast.AST]) -> list[str]:
     """The packages at the top of what is imported."""
+    nodes = list(nodes)
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
     return [name.partition(".")[0] for name in names]
@@ -198,8 +208,8 @@ def _root_to_add(module: str, directory: str) -> str:
         return ""
     if spec.origin is None:  # a package without __init__.py
         found = [os.path.abspath(place) for place in spec.submodule_search_locations or ()]
-        return os.path.dirname(found[0]) if found and not _is_installed_file(found[0]) else ""
-    return "" if _is_installed_file(spec.origin) else _root_of(module, spec.origin)
+        return os.path.dirname(found[0]) if found and not is_installed_file(found[0]) else ""
+    return "" if is_installed_file(spec.origin) else _root_of(module, spec.origin)
 
 
 def _node_at(tree: ast.Module, place: _Place) -> ast.FunctionDef | ast.Lambda:

@@ -1,6 +1,7 @@
 """A repro file is run in a clean process before its path is told, and what came of that is told with it.
 
-Clean: a new interpreter, in an empty directory, without any option from the environment but where caches go.
+Clean: a new interpreter, in an empty directory, without any option from the environment but where caches go. Modules beside the
+file are found, as they are when its user runs it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def certify(path: Path, time_limit: float = TIME_LIMIT) -> Certificate:
 
 def _run(path: Path, empty: str, environment: dict[str, str], time_limit: float) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-P", str(path.absolute()), "query"],
+        [sys.executable, str(path.absolute()), "query"],
         cwd=empty,
         env=environment | _import_path(),
         stdin=subprocess.DEVNULL,

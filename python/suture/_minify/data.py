@@ -124,7 +124,7 @@ def npy_bytes(array: np.ndarray) -> bytes:
 def input_of(row: Row, directory: Path) -> Input:
     """The inverse of row_of. Files are looked for in `directory` only, and must have the digest that the row names.
 
-    Raises CaseError for a row that is malformed or whose file was changed, OSError for a file that is missing."""
+    Raises CaseError for a row that is malformed or whose file was changed or is missing, OSError for one that cannot be read."""
     try:
         return _input_of(row, directory)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, binascii.Error) as error:
@@ -193,7 +193,12 @@ def _from_file(row: Row, dtype: np.dtype, count: int, directory: Path) -> np.nda
     path = directory / str(row["file"])
     if directory.resolve() not in path.resolve().parents:
         raise CaseError(f"input {row['name']}: {row['file']!r} is outside of {directory}")
-    if path.exists() and not path.is_file():
+    if not path.exists():
+        raise CaseError(
+            f"input {row['name']} is in {row['file']}, which is not beside the file: copy the directory "
+            f"{path.parent.name}/ along (looked in {directory.resolve()})"
+        )
+    if not path.is_file():
         raise CaseError(f"input {row['name']}: {row['file']!r} is no file")
     if path.stat().st_size > count * dtype.itemsize + _NPY_HEADER:
         raise CaseError(f"{path} is larger than input {row['name']}: it is not the file that was written for it")

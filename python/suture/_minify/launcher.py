@@ -28,7 +28,7 @@ from suture._minify.signature import Outcome, Signature
 
 if TYPE_CHECKING:
     from suture._core import Graph
-    from suture._minify.repro_file import ReproFile
+    from suture._minify.repro_file import Place, ReproFile
 
 # Options that say what to do about a failure, and not how the graph is compiled.
 _NOT_OF_THE_CASE = frozenset(
@@ -106,7 +106,7 @@ class Watched:
 
     def _leave_file(self, headline: str, outcome: Outcome) -> tuple[str, str]:
         """The path, "" when there is none, and what the exception says about it."""
-        from suture._minify import certify, repro_file
+        from suture._minify import repro_file
 
         if self._inputs is None:
             return "", "No file was written: an input of the graph is computed by the function around it."
@@ -124,14 +124,23 @@ class Watched:
             )
         except Exception as error:
             return "", f"No file was written: {type(error).__name__}: {error}"
-        what = (
-            f"The graph of {self.case['function']} ({self.case['file']}:{self.case['line']}, {repro.case.op_count} ops)"
-        )
+        what = f"The graph of {self.case['function']} ({self.case['file']}:{self.case['line']}, {repro.case.op_count} ops) and its inputs are in a file"
+        return str(path), f"{what} {self._of_file(repro, path)}\n  python {path}"
+
+    def _of_file(self, repro: ReproFile, path: Path) -> str:
+        """What the file is good for, and what it needs."""
+        from suture._minify import backend_code, certify, repro_file
+
+        if repro.backend_code and (reason := backend_code.missing_source(repro.backend_code)):
+            place = repro_file.place_of(path)
+            reduces = "runs it" if self.level == 1 else "reduces itself to the ops that fail"
+            first = f"It cannot run yet: write the backend into make_backend() first, at {place.backend} ({plain_text.printable(reason)})."
+            return "\n".join([f"that {reduces}.", first, *_data_notes(place), "Then run:"])
+        notes = notes_of(repro, path)
         if self.level == 1:
-            text = f"{what} and its inputs are in a file of their own. {certify.in_words(certify.certify(path))}"
-        else:
-            text = f"{what} and its inputs are in a file that reduces itself to the ops that fail; run:"
-        return str(path), f"{text}\n  python {path}"
+            return "\n".join([f"of their own. {certify.in_words(certify.certify(path))}", *notes])
+        reduces = "that reduces itself to the ops that fail"
+        return "\n".join([f"{reduces}.", *notes, "Run:"]) if notes else f"{reduces}; run:"
 
     def write_before(self) -> None:
         from suture import _startup
@@ -173,6 +182,23 @@ class Watched:
         code = backend_code.code_for(self.case["backend"], self._backend)
         made = made.with_(backend=backend_code.name_for(made.backend, code))
         return ReproFile(made, input_names(made), origin=origin_of(self.case, made.op_count), backend_code=code)
+
+
+def notes_of(repro: ReproFile, path: Path) -> list[str]:
+    """Sentences about what a file that was written needs beside it."""
+    from suture._minify import backend_needs, repro_file
+
+    needs = backend_needs.needs_of(repro.case.backend, repro.backend_code, path.parent)
+    backend = [] if needs.is_in_the_file or needs.missing_source else [f"The backend: {needs.in_words()}."]
+    return [*backend, *_data_notes(repro_file.place_of(path))]
+
+
+def _data_notes(place: Place) -> list[str]:
+    return [f"The data of inputs: {of_data(place.data_directory)}."] if place.data_directory else []
+
+
+def of_data(directory: str) -> str:
+    return f"in {directory}/ beside the file: copy the directory along"
 
 
 MOST_CALLS = 16

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suture._minify import launcher, lowered, plain_text, repro_file
+from suture._minify import backend_needs, launcher, lowered, plain_text, repro_file
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, Certificate, certify, in_words
 from suture._minify.defaults import BUDGET, RUN_SECONDS
@@ -77,8 +77,12 @@ def cannot_run(why: str, say: Say) -> int:
 def install_backend(repro: ReproFile, make_backend: Callable[[], Any] | None) -> None:
     """Makes the backend known under the name that the case has. Raises what making it raises."""
     from suture import _backends
+    from suture._minify import backend_code
 
     name = repro.case.backend
+    reason = backend_code.missing_source(repro.backend_code) if repro.backend_code else ""
+    if reason and repro.place is not None:
+        raise LookupError(f"{repro.place.backend}, make_backend(): {reason}")
     if make_backend is not None:
         _backends.register_backend(name, make_backend())
     elif name != "native":
@@ -166,18 +170,29 @@ def explained(repro: ReproFile) -> str:
         f"graph     {case.op_count} ops{reduced}",
         *(f"input     {name}: {text}" for name, text in inputs),
         *(f"note      {name}: {generated}" for name in repro.generated),
+        *(
+            [f"data      {launcher.of_data(repro.place.data_directory)}"]
+            if repro.place and repro.place.data_directory
+            else []
+        ),
         f"expected  {expected_of(repro) or 'not known: the process ended without a word'}",
     ]
     return "\n".join(plain_text.printable(line) for line in lines)
 
 
 def _where_its_source_is(repro: ReproFile) -> str:
-    from suture._minify import backend_code
+    needs, place = _needs_of(repro), repro.place
+    if not repro.backend_code and needs.is_in_the_file:
+        return ""  # a built-in one
+    if needs.missing_source:
+        return f" (to be written into make_backend(){f' at {place.backend}' if place else ''})"
+    return f" ({needs.in_words()})"
 
-    if not repro.backend_code:
-        return ""
-    missing = backend_code.lacks_source(repro.backend_code)
-    return " (to be put into make_backend of the file)" if missing else " (its source is in the file)"
+
+def _needs_of(repro: ReproFile) -> backend_needs.Needs:
+    return backend_needs.needs_of(
+        repro.case.backend, repro.backend_code, repro.place.path.parent if repro.place else None
+    )
 
 
 # Outcomes in which every value can be looked at: the graph compiles, and a call of it comes back.
@@ -368,6 +383,8 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
         certificate = _certified(smallest(repro, result), path, settings)
         fails = certificate.reproduced
         say(in_words(certificate))
+    for note in launcher.notes_of(repro, path):
+        say(note)
     say(wrote(path, fails))
     ended = INTERRUPTED if result.stopped == "interrupted" else DONE if fails else NOTHING
     return Minified(ended, "minimised" if fails else "not certified", result, path, passing)

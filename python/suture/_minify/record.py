@@ -116,7 +116,8 @@ def repro_of(record: Record) -> ReproFile:
     symbols = facts["call"]["symbols"]
     inputs += [Input("int", "int64", symbols[name]) for name in names[len(inputs) :]]
     place = facts.get("backend_function")
-    code = backend_code.code_at(case["backend"], place, record.command) if place else ""
+    name = case["backend"]
+    code = backend_code.code_at(name, place, record.command) if place else backend_code.code_of_the_untold(name)
     return ReproFile(
         bare.with_(inputs=tuple(inputs), backend=backend_code.name_for(bare.backend, code)),
         names,

@@ -27,7 +27,7 @@ import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,22 @@ class NotARepro(ValueError):
     """The file is not one of ours, or was damaged."""
 
 
+class Place(NamedTuple):
+    """
+    path            the file
+    backend_line    where make_backend() begins to do something; 0: there is none
+    data_directory  the name of the directory beside the file that has elements of inputs; "": all are in the file
+    """
+
+    path: Path
+    backend_line: int = 0
+    data_directory: str = ""
+
+    @property
+    def backend(self) -> str:
+        return f"{self.path}:{self.backend_line}"
+
+
 @dataclass
 class ReproFile:
     """What such a file holds. `expected` are the fields of a Signature; {} when no failure was seen, only a process that died."""
@@ -54,6 +70,7 @@ class ReproFile:
     backend_code: str = ""  # of make_backend(), or its body
     title: str = ""
     generated: list[str] = field(default_factory=list)  # inputs whose elements were too many to keep
+    place: Place | None = None  # where it was read
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------------
@@ -101,7 +118,7 @@ def load(path: Path) -> ReproFile:
             Signature.from_dict(found["EXPECTED"])
         except ValueError as error:
             raise NotARepro(f"{path}: EXPECTED: {error}") from None
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "make_backend"]
+    functions = _functions(tree)
     inputs = tuple(data.input_of(row, path.parent) for row in found["INPUTS"])
     settings = {name.lower(): found[name] for name in ("BACKEND", "NUMERICS", "OPTIONS", "CALLS", "CHECK")}
     case = Case(found["GRAPH"], inputs, **settings)
@@ -114,7 +131,24 @@ def load(path: Path) -> ReproFile:
         ast.get_source_segment(text, functions[0]) or "" if functions else "",
         (ast.get_docstring(tree) or "").partition("\n")[0],
         [row["name"] for row in found["INPUTS"] if data.is_generated(row)],
+        _place(path, tree, found["INPUTS"]),
     )
+
+
+def place_of(path: Path) -> Place:
+    """Of a file that was written just now."""
+    with tokenize.open(path) as file:
+        tree = ast.parse(file.read())
+    return _place(path, tree, dict(_assignments(tree))["INPUTS"])
+
+
+def _place(path: Path, tree: ast.Module, rows: list[data.Row]) -> Place:
+    functions, files = _functions(tree), [str(row["file"]) for row in rows if "file" in row]
+    return Place(path, functions[0].body[0].lineno if functions else 0, os.path.dirname(files[0]) if files else "")
+
+
+def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "make_backend"]
 
 
 def no_python(path: Path, error: SyntaxError) -> str:
