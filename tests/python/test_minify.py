@@ -100,6 +100,19 @@ def test_ops_that_must_be_connected_stay_connected():
     assert result.calls <= 40
 
 
+@pytest.mark.parametrize(("shape", "least"), [((200, 50), 500), ((40, 40), 700), ((3, 900), 100), ((64, 64), 4095)])
+def test_two_sizes_whose_product_matters_end_where_neither_can_be_smaller(shape, least):
+    case = chain(3, {}, shape=shape, fault=f"op=sin,kind=run_error,when=size>{least}")
+    result = minimise(case, budget=200)
+    assert result.complete
+    (item,) = result.case.inputs
+    rows, columns = item.shape
+    assert rows * columns > least
+    if rows != columns:  # equal sizes are one
+        assert (rows - 1) * columns <= least and rows * (columns - 1) <= least
+    assert len(result.steps) < 200
+
+
 def test_sizes_end_at_the_smallest_that_fails():
     case = chain(20, {9: "maximum"}, shape=(40, 30), fault="op=maximum,kind=run_error,when=dim>=11")
     result = minimise(case)

@@ -318,16 +318,12 @@ class _Search:
         """Bisects between the smallest size that fails and the largest that is known not to."""
         floors = simplify.too_small(self.result.case)
         while True:
-            stage = simplify.sizes_between(self.result.case, floors)
-            before = {name: size for name, size in simplify.extents(self.result.case).items()}
+            case = self.result.case
+            stage = simplify.sizes_between(case, floors)
+            if not any(stage.elements):
+                return
             reducer = self._stage(stage)
-            if not any(stage_forms for stage_forms in stage.elements):
-                return
-            for (name, size), level, forms in zip(before.items(), reducer.best, stage.elements, strict=True):
-                if forms and not level:
-                    floors[name] = (floors.get(name, size) + size) // 2
-            if all(size - floors.get(name, 0) <= 1 for name, size in simplify.extents(self.result.case).items()):
-                return
+            floors = simplify.raised_floors(case, floors, reducer.best)
 
     # --- one stage ---
 

@@ -208,12 +208,26 @@ def sizes(case: Case) -> Lattice:
 
 
 def sizes_between(case: Case, floors: dict[str, int]) -> Lattice:
-    """Every size half way to the largest that is known to be too small; `floors` has those by name."""
+    """Every size half way to the largest that is known to be too small; `floors` has those by name. A size without one stays."""
     elements: list[list[Form]] = []
     for name, extent in extents(case).items():
-        middle = (floors.get(name, extent) + extent) // 2
-        elements.append([partial(_resize, name, middle, leading)] if middle < extent else [])
+        floor = floors.get(name, extent)
+        middle = (floor + extent) // 2
+        elements.append([partial(_resize, name, middle, leading)] if floor < middle < extent else [])
     return Lattice("sizes", case, elements)
+
+
+def raised_floors(case: Case, floors: dict[str, int], taken: Sequence[int]) -> dict[str, int]:
+    """After sizes_between(case, floors): what was refused is too small. Static sizes are named by their digits, so that one that
+    became smaller has another name."""
+    raised: dict[str, int] = {}
+    for (name, extent), level in zip(extents(case).items(), taken, strict=True):
+        if (floor := floors.get(name)) is None:
+            continue
+        middle = (floor + extent) // 2
+        renamed = str(middle) if level and name.isdigit() else name
+        raised[renamed] = max(raised.get(renamed, 0), floor if level else middle)
+    return raised
 
 
 def too_small(case: Case) -> dict[str, int]:
