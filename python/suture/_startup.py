@@ -14,7 +14,7 @@ _token: int | None = None
 def start() -> None:
     _core.register_exceptions(GraphBreak, InternalError)
     _core.watch_failures(_watch_graph)
-    for problem in [*_core.option_problems(), *_misspelt_variables(), *_unused_compiler()]:
+    for problem in [*_core.option_problems(), *_misspelt_variables(), *_unused_compiler(), *_lone_level()]:
         warn(problem)
     if config.logs:
         _start_logs(config.logs)
@@ -61,6 +61,19 @@ def _unused_compiler() -> list[str]:
     return [
         f"SUTURE_COMPILER={config.compiler} is not used: SUTURE_TOOLCHAIN is '{config.toolchain}', and kernels are "
         "compiled by clang in this process; set SUTURE_TOOLCHAIN=subprocess to use it"
+    ]
+
+
+def _lone_level() -> list[str]:
+    """SUTURE_REPRO_LEVEL without SUTURE_REPRO_AFTER."""
+    import os
+
+    level = os.environ.get("SUTURE_REPRO_LEVEL", "")
+    if not level or config.repro_after:
+        return []
+    return [
+        f"SUTURE_REPRO_LEVEL={level} does nothing without SUTURE_REPRO_AFTER=capture (or lowering), which says what is looked at, "
+        "unless the program sets the option repro_after itself"
     ]
 
 

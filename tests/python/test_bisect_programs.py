@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from suture._minify import program_file
 from suture._minify.bisect import FULL, bisect_program
 from suture._minify.bisect_text import text_of
@@ -140,3 +142,61 @@ def test_lines_of_a_program_in_a_file_are_those_of_the_file(tmp_path):
     at = lines.index("    b = np.maximum(a - x, 0.75)") + 1
     assert made.places["maximum"] == f"{path}:{at}"
     assert made.title.startswith(f"compile 0/0 of f ({path}:{at - 3})")
+
+
+WRONG = """\
+import sys
+import numpy as np
+import suture
+
+@suture.compile(options={"inject_fault": sys.argv[1]})
+def f(x, mode):
+    y = np.sin(x) + 1
+    if mode == "double":
+        y = y * 2
+    return np.maximum(y, 0.5) - x
+
+for mode in ("single", "double"):
+    f(np.linspace(-1, 1, 6), mode)
+"""
+
+
+def test_a_program_that_ends_in_order_is_told_how_its_results_are_looked_at(run_python, write_program):
+    """One frame compiles, for each of two modes."""
+    path = write_program(WRONG)
+    fault = "kind=wrong_value,op=maximum,error=0.5"
+    done = run_python("-m", "suture", "bisect", str(path), fault)
+    assert done.returncode == 0
+    assert (
+        f"it ends in order. Whether its results are NumPy's: suture bisect --goal other_result {path} {fault}"
+        in done.stderr
+    )
+    found = json.loads(
+        run_python("-m", "suture", "bisect", "--json", "--goal", "other_result", str(path), fault).stdout
+    )
+    assert (found["exit_code"], found["signature"], found["stage"]) == (1, "other_result of f", "kernels")
+    assert found["hint"] == f"which op: SUTURE_REPRO_AFTER=capture SUTURE_REPRO_LEVEL=4 python {path} {fault}"
+
+
+def test_the_guards_are_named_when_every_graph_is_right(run_python, write_program):
+    path = write_program(WRONG)
+    done = run_python("-m", "suture", "bisect", "--goal", "other_result", str(path), "kind=drop_guard")
+    assert done.returncode == 1 and "CULPRIT    guards" in done.stderr
+    assert "at fault: the guards of entry 0 of f (line 5): it was compiled in call 1 and served call 2" in done.stderr
+    assert "no guard looks at mode: 'single' there, 'double' here" in done.stderr
+
+
+def test_a_file_and_the_command_name_the_same_culprit(run_python, tmp_path):
+    held = ProgramFile(WRONG, "other_result", "f", ["kind=drop_guard"])
+    path = program_file.write(held, tmp_path, "repro")
+    itself, command = run_python(str(path), "bisect"), run_python("-m", "suture", "bisect", str(path))
+    assert itself.returncode == command.returncode == 1
+    assert itself.stdout == command.stderr and "CULPRIT    guards" in itself.stdout
+
+
+def test_goals_and_cases_do_not_go_together(run_python, write_program, tmp_path):
+    path = write_program(WRONG)
+    wrong = run_python("-m", "suture", "bisect", "--goal", "no_such_goal", str(path))
+    assert wrong.returncode == 2 and "'no_such_goal' is no goal" in wrong.stderr
+    slow = run_python("-m", "suture", "bisect", "--slow", "2", str(path))
+    assert slow.returncode == 2 and "of a program: --goal slow=2" in slow.stderr

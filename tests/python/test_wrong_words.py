@@ -71,6 +71,7 @@ def test_bounds_of_a_mark_are_ints():
     [
         ("SUTURE_LOG", "graph_breaks", "SUTURE_LOG is not known and does nothing; did you mean SUTURE_LOGS?"),
         ("SUTURE_MAX_UNROL", "9", "did you mean SUTURE_MAX_UNROLL?"),
+        ("SUTURE_REPRO_LEVEL", "4", "SUTURE_REPRO_LEVEL=4 does nothing without SUTURE_REPRO_AFTER=capture"),
         ("SUTURE_COMPILER", "/nope/g++", "SUTURE_COMPILER=/nope/g++ is not used: SUTURE_TOOLCHAIN is 'auto'"),
     ],
 )
@@ -83,7 +84,13 @@ def test_a_variable_that_does_nothing_is_one_warning(run_python, name, value, sa
 def test_variables_of_other_tools_and_used_ones_are_no_warning(run_python):
     others = {"SUTURE_PYTHON": "python3", "SUTURE_JOBS": "2", "SUTURE_API_KEY": "x", "SUTURE_TEST_ROOT": "/"}
     others |= {"SUTURE_DEBUG": "1", "SUTURE_CACHE": "x", "SUTURE_HOME": "/", "SUTURE_LOGLEVEL": "9"}
-    used = {"SUTURE_COMPILER": "g++", "SUTURE_TOOLCHAIN": "subprocess", "SUTURE_CACHE_DIR": "off"}
+    used = {
+        "SUTURE_REPRO_LEVEL": "4",
+        "SUTURE_REPRO_AFTER": "capture",
+        "SUTURE_COMPILER": "g++",
+        "SUTURE_TOOLCHAIN": "subprocess",
+        "SUTURE_CACHE_DIR": "off",
+    }
     done = run_python("-c", COUNTED, **others, **used)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,8 +33,9 @@ from suture._minify.compile_texts import PARTS, Texts, diffs_of, one_sided, pair
 from suture._minify.defaults import RUN_SECONDS
 from suture._minify.failing_op import failing_op, op_text, place_text, wait_less
 from suture._minify.first_failing import first_failing
+from suture._minify.goals import Goal
 from suture._minify.signature import Outcome, Signature, Verdict
-from suture._minify.variants import CaseSubject, Probe, ProgramSubject, SlowSubject, Subject, Variant
+from suture._minify.variants import CaseSubject, GoalSubject, Probe, ProgramSubject, SlowSubject, Subject, Variant
 
 FULL = Variant("as it fails")
 CONFIRMING = 3  # runs of the failing settings: all must fail, or the failure comes and goes
@@ -102,6 +104,7 @@ class Bisection:
     op, place    op that the failure needs, and its user line, "" when not found
     kernel       the one that computes it in the failing variant
     failing, passing: settings of the two variants of the answer; they differ in one
+    hint         what to do next; "" when there is nothing to say
     ladder, probes: what was run
     monotone     False: other numbers do not agree with a single place
     flips        where the verdict changes from n - 1 to n, for failures that are not monotone
@@ -131,6 +134,7 @@ class Bisection:
     other_diffs: list[CompileDiffs] = field(default_factory=list)
     runs: int = 0
     notes: list[str] = field(default_factory=list)
+    hint: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -163,6 +167,33 @@ def bisect_program(
     """Of `python COMMAND`: a failure is an exit code, an exception, a signal or no end within `seconds`; the exit code `untold`
     says neither."""
     return _Search(ProgramSubject(command, seconds, untold), progress).result()
+
+
+def bisect_goal(
+    command: list[str], goal: Goal, text: str, *, seconds: float = 60.0, progress: Progress = lambda text: None
+) -> Bisection:
+    """Of `python COMMAND`, a program with this `text`: the failure is that it reaches the goal. A result that is wrong with right
+    graphs is no matter of passes and kernels: what is at fault is said instead."""
+    subject = GoalSubject(command, goal, seconds)
+    if goal.is_of_results and subject.run(FULL).failed and (fault := outside_of_graphs(goal, text)):
+        return fault
+    found = _Search(subject, progress).result()
+    if found.reproduced:
+        found.signature = goal.told
+        if goal.is_of_results and not found.op:
+            found.hint = f"which op: SUTURE_REPRO_AFTER=capture SUTURE_REPRO_LEVEL=4 python {shlex.join(command)}"
+    return found
+
+
+def outside_of_graphs(goal: Goal, text: str) -> Bisection | None:
+    """What is at fault when a result of goal.function is wrong and its graphs are right."""
+    from suture._minify.frame_fault import GRAPH, UNKNOWN
+
+    goal.run_as_it_is()
+    fault = goal.locate(text)
+    if fault.part in (GRAPH, UNKNOWN):
+        return None
+    return Bisection(reproduced=True, signature=goal.told, stage=fault.part, notes=str(fault).splitlines())
 
 
 class _Search:

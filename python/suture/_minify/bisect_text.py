@@ -25,7 +25,10 @@ def text_of(found: Bisection) -> str:
     if not found.reproduced:
         return (
             "\n".join(
-                ["NOT REPRODUCED: it does not fail here" if not found.notes else "CANNOT BE TOLD", *_notes(found)]
+                [
+                    "CANNOT BE TOLD" if found.notes else f"NOT REPRODUCED: {found.hint or 'it does not fail here'}",
+                    *_notes(found),
+                ]
             )
             + "\n"
         )
@@ -37,10 +40,14 @@ def text_of(found: Bisection) -> str:
     if found.op:
         kernel = f" in kernel {found.kernel}" if found.kernel else ""
         lines.append(f"op         {found.op} at {found.place}{kernel}")
-    lines.append(f"failing    {settings_text(found.failing)}")
+    if found.ladder:
+        lines.append(f"failing    {settings_text(found.failing)}")
     if found.passing is not None:
         lines.append(f"passing    {settings_text(found.passing)}")
+    if not found.ladder:
+        return "\n".join([*lines, *found.notes]) + "\n"
     lines += _notes(found)
+    lines += [f"next       {found.hint}"] if found.hint else []
     lines.append(f"runs       {found.runs}")
     for name, text in found.diffs.items():
         lines += _diff(name, found.compile, text)

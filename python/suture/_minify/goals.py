@@ -120,6 +120,7 @@ class Goal:
 
     def __init__(self, words: str, path: Path, arguments: Sequence[str], seconds: float) -> None:
         self._name, self._least = parse(words)
+        self._words = words
         self._path, self._arguments, self._seconds = path, list(arguments), seconds
         self._wanted: Ending | None = None
         self._may_fail = False
@@ -140,6 +141,10 @@ class Goal:
     def is_of_results(self) -> bool:
         """The program itself does not show it: what it gives has to be compared."""
         return self._name == OTHER_RESULT
+
+    @property
+    def told(self) -> str:
+        return f"{self._words} of {self.function}" if self.function else self._words
 
     @property
     def hangs(self) -> bool:
@@ -193,7 +198,17 @@ class Goal:
 
     def answer_in_a_new_process(self, text: str) -> Answer:
         """Of a program that `learn` need not have seen; `expected` may be of another process."""
-        ending = self._in_a_new_process(text)
+        return self._answer(self._in_a_new_process(text))
+
+    def answer_of(self, ran: Ran) -> Answer:
+        """Of the program where it is, run with words_of_check()."""
+        return self._answer(_ending_of(ran))
+
+    def words_of_check(self) -> list[str]:
+        """What stands between `python` and a program, for a process that tells whether it reaches the goal."""
+        return [] if self._name == "error" else ["-m", "suture", "check", *self._ways[-1].words()]
+
+    def _answer(self, ending: Ending) -> Answer:
         if self._name == "error":
             if not ending.failed:
                 return Answer(False, "it does not fail")
@@ -201,16 +216,15 @@ class Goal:
             return Answer(same, ending.told_of("it"))
         report = _report(ending)
         if report and (why := self._why(report)):
+            self.function = self.function or (self.finding(report)["function"] if self.is_of_results else "")
             return Answer(True, why)
         if not report or report["verdict"] == "failed":
             return Answer(None, f"{ending.told_of('`suture check` on the program')} and says nothing of the goal")
         return Answer(False, "its results are NumPy's" if self.is_of_results else "the goal is not reached")
 
     def _in_a_new_process(self, text: str) -> Ending:
-        way = self._ways[-1]
-        words = [] if self._name == "error" else ["-m", "suture", "check", *way.words()]
         found = [str(self._path.absolute().parent), *(part for part in sys.path if part)]
-        request = Request("", self._arguments, fresh=words, seconds=self._seconds)
+        request = Request("", self._arguments, fresh=self.words_of_check(), seconds=self._seconds)
         with Runs(environment={"PYTHONPATH": os.pathsep.join(found)}) as runs:
             ran = runs.run(text, self._path.name, request)
         return _ending_of(ran)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from suture._minify import goals, modes, plain_text, program, program_file
 from suture._minify.defaults import RUN_SECONDS
-from suture._minify.frame_fault import GRAPH, UNKNOWN
 from suture._minify.modes import Say, Settings
 from suture._minify.oracle import MinifyError, NotReproduced
 from suture._minify.program_file import ProgramFile
+
+if TYPE_CHECKING:
+    from suture._minify.bisect import Bisection
 
 
 def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
@@ -83,26 +87,25 @@ def minify(path: Path, settings: Settings, say: Say) -> int:
 
 
 def _bisect(path: Path, settings: Settings, say: Say) -> int:
-    """The program fails when `query` says so: settings of the compiler reach it through the environment. A result that is wrong with
-    right graphs is no matter of passes and kernels: what is at fault is said instead."""
-    from suture._minify import bisect
     from suture._minify.bisect_text import text_of
 
-    found = program_file.load(path)
-    what = f"{found.goal} of {found.function}" if found.function else found.goal
-    if found.goal == goals.OTHER_RESULT:
-        with _goal_of(found, path, settings) as goal:
-            fault = goal.locate(found.in_place)
-        if fault.part not in (GRAPH, UNKNOWN):
-            say(f"REPRODUCED {what}\n{fault}")
-            return modes.REPRODUCED
-    answer = bisect.bisect_program(
-        [str(path), "query"],
-        progress=lambda label: say(f"running: {label}"),
-        seconds=4 * settings.run_limit,
-        untold=modes.CANNOT_RUN,
-    )
-    if answer.reproduced:
-        answer.signature = what  # not how `query` ends
+    answer = bisection(path, settings, lambda label: say(f"running: {label}"))
     say(text_of(answer).rstrip("\n"))
     return answer.exit_code
+
+
+def bisection(path: Path, settings: Settings, progress: Callable[[str], None]) -> Bisection:
+    """The program fails when `query` says so: settings of the compiler reach it through the environment."""
+    from suture._minify import bisect
+
+    found = program_file.load(path)
+    with _goal_of(found, path, settings) as goal:
+        if goal.is_of_results and (fault := bisect.outside_of_graphs(goal, found.in_place)):
+            return fault
+        told = goal.told
+    answer = bisect.bisect_program(
+        [str(path), "query"], progress=progress, seconds=4 * settings.run_limit, untold=modes.CANNOT_RUN
+    )
+    if answer.reproduced:
+        answer.signature = told  # not how `query` ends
+    return answer

@@ -28,8 +28,8 @@ from suture._minify import child, run_case
 from suture._minify.case import Case
 from suture._minify.compile_texts import EVENTS, Texts, by_compile, texts_of
 from suture._minify.defaults import RUN_SECONDS
-from suture._minify.goals import exception_in
-from suture._minify.program_runs import PREFIX, Request, Runs
+from suture._minify.goals import Goal, exception_in
+from suture._minify.program_runs import PREFIX, Ran, Request, Runs
 from suture._minify.signature import INVALID, Outcome, Signature, Verdict, kind_of_signal
 
 MEMORY = 4 << 30  # bytes that one run may ask for beyond copies of its inputs
@@ -231,10 +231,14 @@ class ProgramSubject:
     def run(self, variant: Variant) -> Outcome:
         return self._ending(self._environment(variant))
 
-    def _ending(self, environment: Mapping[str, str]) -> Outcome:
+    def _run(self, environment: Mapping[str, str], fresh: Sequence[str] = ()) -> Ran:
         file, *arguments = self.command
-        request = Request(file, arguments, seconds=self.seconds, fresh=[], environment=environment)
-        ran = self._runs.run_file(request)
+        return self._runs.run_file(
+            Request(file, arguments, seconds=self.seconds, fresh=list(fresh), environment=environment)
+        )
+
+    def _ending(self, environment: Mapping[str, str]) -> Outcome:
+        ran = self._run(environment)
         if ran.timed_out:
             return Outcome("hang", "run")
         if ran.code < 0:
@@ -274,6 +278,20 @@ class ProgramSubject:
                 for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
                 if "event" in (record := _record(line))
             ]
+
+
+class GoalSubject(ProgramSubject):
+    """A program that fails when it reaches a goal (goals.py): mostly `suture check` on it finds that it does."""
+
+    def __init__(self, command: Sequence[str], goal: Goal, seconds: float) -> None:
+        super().__init__(command, seconds)
+        self._goal = goal
+
+    def _ending(self, environment: Mapping[str, str]) -> Outcome:
+        answer = self._goal.answer_of(self._run(environment, self._goal.words_of_check()))
+        if answer.reached is None:
+            return Outcome(INVALID, "run", message=answer.why)
+        return Outcome("run_error", "run", message=answer.why) if answer.reached else Outcome("pass")
 
 
 def _record(line: str) -> dict[str, Any]:

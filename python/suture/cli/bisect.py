@@ -6,6 +6,7 @@ Exit code: 1 the failure was reproduced, 0 it was not, 77 it cannot be told here
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
     from suture._minify.case import Case
 
 
+_SECONDS = 60.0  # longest run of a program
+
+
 class Command:
     example = (
         "examples:\n  suture bisect crash.py 1000          a program that fails when it is compiled, and its arguments\n"
+        "  suture bisect --goal other_result app.py   a program whose results are not NumPy's\n"
         "  suture bisect repro.py               a repro file (nothing in it is run), or a saved case\n"
         "  suture bisect --slow 2 repro.py      its graph takes more than twice NumPy's time"
     )
@@ -33,6 +38,12 @@ class Command:
         parser.add_argument(
             "--slow", type=_positive, metavar="RATIO", help="the failure is to take more than RATIO times NumPy's time"
         )
+        parser.add_argument(
+            "--goal",
+            type=_goal,
+            metavar="GOAL",
+            help="of a program: what it does wrong, if not that it fails: other_result, or another goal of suture minify",
+        )
         add_file(parser, "a program, a repro file, or case.json or its directory")
 
     def run(self, arguments: argparse.Namespace) -> int:
@@ -41,7 +52,7 @@ class Command:
 
         try:
             found = _bisect(arguments, lambda label: say(f"running: {label}"))
-        except (CaseError, OSError, ValueError) as error:
+        except (CaseError, OSError, ValueError, SyntaxError) as error:
             say(f"suture bisect: {error}")
             return USAGE
         if arguments.json:
@@ -49,6 +60,16 @@ class Command:
         else:
             text().write(text_of(found))
         return found.exit_code
+
+
+def _goal(words: str) -> str:
+    from suture._minify.goals import NoGoal, parse
+
+    try:
+        parse(words)
+    except NoGoal as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return words
 
 
 def _positive(word: str) -> float:
@@ -59,24 +80,42 @@ def _positive(word: str) -> float:
 
 
 def _bisect(arguments: argparse.Namespace, progress: Progress) -> Bisection:
-    from suture._minify import bisect
+    from suture._minify import bisect, program_modes
+    from suture._minify.modes import Settings
 
     path = Path(arguments.file)
     if not path.exists():
         raise OSError(f"there is no {path}")
     limit: dict[str, Any] = {"seconds": arguments.seconds} if arguments.seconds else {}
     if _holds_a_program(path):
-        if arguments.slow:
-            raise ValueError(f"{path} says itself what is wrong: it takes no --slow")
+        if arguments.slow or arguments.goal:
+            raise ValueError(f"{path} says itself what is wrong: it takes no --slow and no --goal")
         if problem := refuse_args(arguments, f"{path} has the arguments of its program"):
             raise ValueError(problem)
-        return bisect.bisect_program([str(path), "query"], progress=progress, untold=77, **limit)
+        settings = Settings(**{"run_limit": arguments.seconds / 4} if arguments.seconds else {})
+        return program_modes.bisection(path, settings, progress)
     case = _case_of(path)
     if case is not None:
         return _of_case(case, arguments, progress, limit)
     if arguments.slow:
-        raise ValueError("--slow is for cases: of a program, it is not known what NumPy's time is")
-    return bisect.bisect_program([str(path), *program_args(arguments)], progress=progress, **limit)
+        raise ValueError(f"--slow is for cases; of a program: --goal slow={arguments.slow:g}")
+    command = [str(path), *program_args(arguments)]
+    if arguments.goal:
+        return _to_goal(command, arguments.goal, progress, limit)
+    found = bisect.bisect_program(command, progress=progress, **limit)
+    if not found.reproduced and not found.notes:
+        found.hint = f"it ends in order. Whether its results are NumPy's: suture bisect --goal other_result {shlex.join(command)}"
+    return found
+
+
+def _to_goal(command: list[str], words: str, progress: Progress, limit: dict[str, float]) -> Bisection:
+    from suture._minify import bisect, program_file
+    from suture._minify.goals import Goal
+
+    path = Path(command[0])
+    text = program_file.text_in(path)
+    with Goal(words, path, command[1:], limit.get("seconds", _SECONDS)) as goal:
+        return bisect.bisect_goal(command, goal, text, progress=progress, **limit)
 
 
 def _holds_a_program(path: Path) -> bool:
@@ -111,6 +150,8 @@ def _of_case(case: Case, arguments: argparse.Namespace, progress: Progress, limi
 
     if problem := refuse_args(arguments, "a case takes no arguments"):
         raise ValueError(problem)
+    if arguments.goal:
+        raise ValueError(f"--goal is for programs; {arguments.file} says itself what is wrong")
     if arguments.slow:
         return bisect.bisect_slow(case, arguments.slow, progress=progress, **limit)
     return bisect.bisect(case, progress=progress, **limit)
