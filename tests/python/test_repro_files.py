@@ -267,6 +267,39 @@ def test_runs_fail_when_they_raise_and_at_level_4_when_they_are_wrong(
     assert again.returncode == 1 and again.stdout.startswith("REPRODUCED: "), again
 
 
+UNGUARDED = """\
+import numpy as np
+import suture
+
+@suture.compile(options={"inject_fault": "kind=drop_guard,guard=size"})
+def f(x):
+    y = x - x.mean(axis=0)
+    print("break")
+    return np.sin(y) * x[0] + 1
+
+for n in (18, 14):
+    f(np.linspace(1, 2, n * 3).reshape(n, 3))
+"""
+
+
+def test_a_graph_that_was_given_other_inputs_is_not_blamed(
+    write_program: Callable[[str], Path], run_python: Run, tmp_path: Path
+) -> None:
+    """The guard is, and the file holds the program, whose second call is the failure."""
+    program = write_program(UNGUARDED)
+    done = run_python(str(program), SUTURE_REPRO_AFTER="capture", SUTURE_REPRO_LEVEL="4")
+    launcher = tmp_path / "minifier_launcher.py"
+    said = done.stderr.partition("BackendCompilerFailed: ")[2]
+    assert said.startswith("native gave a wrong result: output 0 has the shape (18, 3); NumPy gives (14, 3)\n"), done
+    assert "inputs that it was not compiled for: input 0 ('x') has size 14" in said
+    assert f"At fault is a guard of f ({program}:4)" in said and "first op" not in said
+    assert said.endswith(
+        f"The program and its arguments are in a file that reduces itself; run:\n  python {launcher}\n"
+    )
+    again = run_python("minifier_launcher.py", "query")
+    assert again.returncode == 1 and again.stdout.startswith("REPRODUCED: other_result of f: In call 2"), again
+
+
 # --- inputs --------------------------------------------------------------------------------------------------------------
 
 

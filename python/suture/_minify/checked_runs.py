@@ -2,12 +2,13 @@
 
 A run fails when it raises where NumPy does not and, at repro_level 4, when its results or its warnings are not NumPy's, or results
 lie in the memory of those of the call before. What NumPy raises as well is the program's own exception and goes through untouched.
+A failing run whose inputs do not fit the graph is no fault of the graph: a guard let them through (frame_checks.py).
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -53,24 +54,35 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
             given = inputs if case is None else case.objects()
             raise _failure(watched, given, replace(outcome, call=calls), words, error) from error
         if compares and case is not None:
-            compile_graph, looks = watched.compiler(case) if looks else None, False
+            fits = not _misfit(watched, case.objects())
+            compile_graph, looks = watched.compiler(case) if looks and fits else None, False
+            judged = case if fits else case.with_(check="run")  # no op is looked at alone
             wrong = run_case.compare(
-                case, tuple(outputs), list(inputs), compile_graph, given=heard.texts, owed=watched.is_native
+                judged, tuple(outputs), list(inputs), compile_graph, given=heard.texts, owed=watched.is_native
             )
             kept = [each for reference in earlier if (each := reference()) is not None]
             wrong = wrong or run_case.given_again(outputs, inputs, kept, calls, calls - 1)
             earlier[:] = [weakref.ref(each) for each in outputs if isinstance(each, np.ndarray)]
             if wrong is not None:
-                words = _in_words(wrong, watched, case)
+                words = _in_words(wrong) + (_first_op(watched, case) if fits and wrong.kind != "warning" else "")
                 raise _failure(watched, case.objects(), replace(wrong, call=calls), words, None)
         return outputs
 
     return run
 
 
-def _in_words(wrong: Outcome, watched: Watched, case: Case) -> str:
+def _misfit(watched: Watched, inputs: Sequence[Any]) -> str:
+    """What of the inputs the graph was not compiled for; "" when it was."""
+    try:
+        watched.graph.check_inputs(*inputs)
+    except (TypeError, ValueError) as error:
+        return plain_text.of_exception(error)
+    return ""
+
+
+def _in_words(wrong: Outcome) -> str:
     if wrong.kind != "warning":
-        return f"gave a wrong result: {wrong.message}{_first_op(watched, case)}"
+        return f"gave a wrong result: {wrong.message}"
     missing = wrong.message.removeprefix(run_case.NOT_GIVEN)
     if missing != wrong.message:
         return f"did not give a warning that NumPy gives: {missing}"
@@ -85,6 +97,10 @@ def _first_op(watched: Watched, case: Case) -> str:
 
 
 def _failure(watched: Watched, inputs: Any, outcome: Outcome, words: str, cause: BaseException | None) -> BaseException:
+    if misfit := _misfit(watched, inputs):
+        from suture._minify import frame_checks
+
+        return frame_checks.of_a_guard(watched.case, words, misfit, cause)
     return watched.with_inputs(list(inputs)).failure(outcome, words, cause)
 
 

@@ -3,7 +3,8 @@
 Before the call this process is forked; the child makes the call with everything in the interpreter, so that its arguments and all
 that it changes are copies. When the results differ and no graph was to blame (that raises BackendCompilerFailed), what is wrong
 is a guard, a resume function or what a frame hands over: minifier_launcher.py then holds the program itself, to be reduced with
-its calls. The call's own result reaches the program.
+its calls. The call's own result reaches the program. A graph that was given inputs which it was not compiled for, and failed, is
+told of at once (`of_a_guard`).
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import tokenize
 from pathlib import Path
 from typing import Any
 
 from suture import _core, _startup
+from suture._errors import BackendCompilerFailed
 from suture._minify import plain_text
 from suture.cli import _accuracy
 from suture.cli._call_record import ArrayStore, CannotCopy, TooLarge, decode_leaves, encode_leaves
 
 _MEGABYTES = 256  # of the results of one call
 _installed: _Checks | None = None
+_outermost = threading.local()  # key: of the call that this thread is in, or was in last
 
 
 def install() -> None:
@@ -43,6 +47,7 @@ class _Checks(_accuracy.Watch):
         self._told_of_no_room = False
 
     def wanted(self, key: Any, number: int) -> bool:
+        _outermost.key = key
         return os.getpid() == self._process and key not in self._told
 
     def begin(self, call: Any, key: Any, number: int, function: Any, arguments: tuple[Any, ...]) -> bool:
@@ -70,7 +75,22 @@ class _Checks(_accuracy.Watch):
         mismatch = _accuracy.compared(number, expected, given)["mismatch"]
         if mismatch:
             self._told.add(key)
-            _startup.warn(f"{key.function} ({key.file}:{key.line}): {mismatch} {_leave_launcher(key, mismatch)}")
+            _, told = _leave_launcher(key.function, f"{key.file}:{key.line}", mismatch)
+            _startup.warn(f"{key.function} ({key.file}:{key.line}): {mismatch} {told}")
+
+
+def of_a_guard(case: dict[str, Any], words: str, misfit: str, cause: BaseException | None) -> BackendCompilerFailed:
+    """Of a graph that failed in a call for which it was not compiled. words: how it failed; misfit: what it was not compiled for."""
+    headline = f"{case['backend']} {words}"
+    key = getattr(_outermost, "key", None)  # its calls are what a reduction looks at; without level 4 it is not known
+    path, told = _leave_launcher(key.function if key else "", f"{case['file']}:{case['line']}", headline)
+    why = (
+        f"The graph was given inputs that it was not compiled for: {misfit}.\n"
+        f"At fault is a guard of {case['function']} ({case['file']}:{case['line']}) that let them through, not the graph."
+    )
+    raised = BackendCompilerFailed(f"{headline}\n{why}\n\n{told}", case["backend"], path)
+    raised.__cause__ = cause
+    return raised
 
 
 def _interpreted(call: Any, function: Any, arguments: tuple[Any, ...], directory: str) -> dict[str, Any]:
@@ -97,28 +117,28 @@ def _type_name(kind: type) -> str:
     return name if module == "builtins" else f"{module}.{name}"
 
 
-def _leave_launcher(key: Any, mismatch: str) -> str:
-    """What to do about it; the file is written."""
+def _leave_launcher(function: str, origin: str, what: str) -> tuple[str, str]:
+    """The path, "" when there is none, and what to do about it. function: whose calls are wrong, "" when that is to be found out."""
     from suture._minify import launcher, program_file
 
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     advice = "`suture minify PROGRAM --goal other_result` reduces a program with its calls."
     if script is None or not os.path.isfile(script):
-        return f"No file was written: the program is no file. {advice}"
+        return "", f"No file was written: the program is no file. {advice}"
     try:
         with tokenize.open(script) as file:
             text = file.read()
         found = program_file.ProgramFile(
             text,
             "other_result",
-            key.function,
+            function,
             sys.argv[1:],
-            f"{key.function}: {mismatch}",
+            f"{function}: {what}" if function else what,
             "",
             os.path.dirname(os.path.abspath(script)),
-            origin=f"{key.file}:{key.line}",
+            origin=origin,
         )
         path = program_file.write(found, launcher.output_directory(), program_file.LAUNCHER, "minify")
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
-        return f"No file was written: {error}"
-    return f"The program and its arguments are in a file that reduces itself; run:\n  python {path}"
+        return "", f"No file was written: {error}. {advice}"
+    return str(path), f"The program and its arguments are in a file that reduces itself; run:\n  python {path}"
