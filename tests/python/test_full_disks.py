@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import suture
 from suture._minify import modes, program, program_file, program_modes, repro_file
 from suture._minify.case import Case, inputs_of
 from suture._minify.checkpoint import Checkpoint
@@ -157,7 +156,7 @@ def test_a_program_is_said_when_no_file_can_be_written(tiny_disk: Path, tmp_path
         ]
         done = run_python("-m", "suture", "minify", *words)
         assert done.returncode == 77 and "Traceback" not in done.stderr, done
-        assert "raise ValueError('kept')" in done.stderr or "kept" in done.stderr
+        assert "kept" in done.stderr.rpartition("SUCCESS")[2], done.stderr  # what is left of the program
         assert f"no file could be written: {FULL}: {tiny_disk}" in done.stderr, done.stderr
         assert "choose another directory with --out" in done.stderr and checkpoint.exists()
     assert [path.name for path in tiny_disk.iterdir() if path.suffix == ".py" and path.stat().st_size] == []
@@ -236,4 +235,3 @@ def test_records_need_no_room_of_the_program(tiny_disk: Path, run_python: Run, t
     assert (done.returncode, done.stdout) == (-9, "True\n") and "Traceback" not in done.stderr, done
     listed = run_python("-m", "suture", "minify", "--list", "--json", SUTURE_CACHE_DIR=str(tiny_disk / "cache"))
     assert listed.returncode == 0 and json.loads(listed.stdout)["schema"] == "suture.records/1", listed
-    assert suture.config is not None
