@@ -285,8 +285,14 @@ Result<Subgraph> Surgeon::operate() {
 
 Result<Subgraph> subgraph(const Graph& graph, const GraphEdit& edit) {
   if (edit.symbols.empty() && edit.fixed.empty()) return Surgeon(graph, edit).operate();
-  SUTURE_TRY(changed, with_symbols(graph, edit.symbols, edit.fixed));
-  return Surgeon(changed, edit).operate();
+  const SymbolEdit symbols{edit.symbols, edit.fixed};
+  SUTURE_TRY(changed, with_symbols(graph, symbols));
+  GraphEdit renumbered = edit;  // its types speak of the symbols that there were
+  const std::vector<SymInt> values = symbols.values_in(graph);
+  for (auto& [node, type] : renumbered.types)
+    for (auto* sizes : {&type.shape, &type.strides})
+      for (SymInt& size : *sizes) size = size.substitute(values);
+  return Surgeon(changed, renumbered).operate();
 }
 
 }  // namespace suture

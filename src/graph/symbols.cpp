@@ -72,24 +72,32 @@ std::vector<SymbolCarrier> symbol_carriers(const Graph& graph) {
   return carriers;
 }
 
-Result<Graph> with_symbols(const Graph& graph, const std::map<SymbolId, int64_t>& hints,
-                           const std::set<SymbolId>& fixed) {
-  std::vector<int64_t> values = graph.env.hints();
-  std::vector<SymInt> replaced;
+std::vector<SymInt> SymbolEdit::values_in(const Graph& graph) const {
+  std::vector<SymInt> values;
   SymbolId next = 0;
-  for (SymbolId s = 0; s < static_cast<SymbolId>(values.size()); ++s) {
-    const size_t i = static_cast<size_t>(s);
-    if (auto given = hints.find(s); given != hints.end()) values[i] = given->second;
-    const bool constant = fixed.contains(s);
-    const SymbolInfo& symbol = graph.env.symbols()[i];
-    if (values[i] < (constant && symbol.is_size ? 0 : symbol.min) || values[i] > symbol.max)
-      return Error::unsupported("subgraph", fmt::format("{} cannot be {}", symbol.name, values[i]));
-    replaced.push_back(constant ? SymInt(values[i]) : SymInt::symbol(next++));
+  for (SymbolId s = 0; s < static_cast<SymbolId>(graph.env.symbols().size()); ++s)
+    values.push_back(fixed.contains(s) ? SymInt(hint_in(graph, s)) : SymInt::symbol(next++));
+  return values;
+}
+
+int64_t SymbolEdit::hint_in(const Graph& graph, SymbolId symbol) const {
+  const auto given = hints.find(symbol);
+  return given == hints.end() ? graph.env.hints()[static_cast<size_t>(symbol)] : given->second;
+}
+
+Result<Graph> with_symbols(const Graph& graph, const SymbolEdit& edit) {
+  std::vector<int64_t> values;
+  for (SymbolId s = 0; s < static_cast<SymbolId>(graph.env.symbols().size()); ++s) {
+    values.push_back(edit.hint_in(graph, s));
+    const SymbolInfo& symbol = graph.env.symbols()[static_cast<size_t>(s)];
+    const int64_t least = edit.fixed.contains(s) && symbol.is_size ? 0 : symbol.min;
+    if (values.back() < least || values.back() > symbol.max)
+      return Error::unsupported("subgraph", fmt::format("{} cannot be {}", symbol.name, values.back()));
   }
   for (const ShapeFact& fact : graph.env.facts())
     if (!fact.holds(values)) return Error::unsupported("subgraph", "does not hold: " + fact.str());
   Graph changed = graph;
-  substitute(changed, replaced, values, [](const ShapeFact&) { return true; });
+  substitute(changed, edit.values_in(graph), values, [](const ShapeFact&) { return true; });
   return changed;
 }
 

@@ -21,10 +21,17 @@ struct SymbolCarrier {
 };
 std::vector<SymbolCarrier> symbol_carriers(const Graph& graph);
 
-// The same graph for calls in which symbols have other values (`hints`); those in `fixed` become constants. kUnsupported
-// when a symbol cannot have that value, or a fact does not hold for it.
-Result<Graph> with_symbols(const Graph& graph, const std::map<SymbolId, int64_t>& hints,
-                           const std::set<SymbolId>& fixed);
+// Calls in which symbols have other values (`hints`); those in `fixed` become constants.
+struct SymbolEdit {
+  std::map<SymbolId, int64_t> hints;
+  std::set<SymbolId> fixed;
+
+  int64_t hint_in(const Graph& graph, SymbolId symbol) const;
+  // What stands for each symbol of the graph afterwards: a constant, or a symbol that may have another number.
+  std::vector<SymInt> values_in(const Graph& graph) const;
+};
+// The same graph for such calls. kUnsupported when a symbol cannot have that value, or a fact does not hold for it.
+Result<Graph> with_symbols(const Graph& graph, const SymbolEdit& edit);
 
 // Symbols that no node mentions go, with the facts about them; the others are numbered anew.
 void drop_unused_symbols(Graph& graph);

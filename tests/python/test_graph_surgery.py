@@ -110,3 +110,26 @@ def test_names_that_do_not_exist_are_named():
     graph, _ = captured(program, X, 2.0)
     with pytest.raises(ValueError, match="no node is named 'nowhere'"):
         graph.subgraph(keep=["nowhere"])
+
+
+def test_types_speak_of_symbols_that_are_fixed_in_the_same_edit():
+    text = """graph "f" captured
+  symbol s0 "b.shape[0]" hint 2 range 2..max size
+  symbol s1 "b.shape[1]" hint 3 range 2..max size
+  symbol s2 "c.shape[0]" hint 4 range 2..max size
+  symbol s3 "c.shape[1]" hint 5 range 2..max size
+  b = placeholder() : f64[s0, s1] ; "b"
+  c = placeholder() : i64[s2, s3] ; "c"
+  add = add(b, b) : f64[s0, s1] ; "+"
+  gt = gt(c, c) : bool[s2, s3] ; ">"
+  inputs b, c
+  return gt, add
+"""
+    graph = _core.Graph.from_text(text)
+    for fixed, wanted in (
+        (["s2", "s3"], ["f64[s0, s1]", "i64[4, 5] strides [1, 4]"]),
+        (["s0"], ["f64[2, s0]", "i64[s1, s2] strides [1, s1]"]),
+        (["s0", "s1", "s2"], ["f64[2, 3]", "i64[4, s0] strides [1, 4]"]),
+    ):
+        part, _ = graph.subgraph(types={"c": "i64[s2, s3] strides [1, s2]"}, fixed=fixed)
+        assert [row["type"] for row in part.input_types] == wanted
