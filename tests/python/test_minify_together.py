@@ -7,6 +7,8 @@ import pytest
 
 from bench.minify_native_faults import native_chain, native_dag
 from suture import _core
+from suture._config import config
+from suture._minify import server as server_module
 from suture._minify import together
 from suture._minify.case import Case
 from suture._minify.minimise import Result, minimise
@@ -84,6 +86,58 @@ def test_a_refusal_to_compile_along_leaves_each_to_its_turn(monkeypatch: pytest.
         oracle.submit(case.with_(calls=2), ahead=lambda: [native_chain(8, "mul", "")])
         ((_, judgement),) = oracle.wait()
     assert judgement.verdict == "same"
+
+
+def test_a_search_that_joins_in_vain_stops_joining(monkeypatch: pytest.MonkeyPatch):
+    """Where the compiler refuses what is joined, each candidate is compiled twice, but not for long."""
+    monkeypatch.setattr(together, "compile_rows", lambda rows: [_core.compile_graph(case.graph) for case in LOST])
+    LOST = [native_chain(3, "add", ""), native_chain(3, "sub", "")]
+    case = native_chain(20, "mul", "kind=wrong_value,op=mul,with=sin,error=0.5")
+    with Oracle(case, fork=True) as oracle:
+        oracle.reproduce()
+        before = oracle.compiles
+        for count in (12, 11, 10, 9):
+            oracle.submit(native_chain(count, "mul", case.options["inject_fault"]), ahead=lambda: [LOST[0]])
+            oracle.wait()
+        assert oracle.compiles - before == 4 + len(LOST)
+
+
+def test_an_exception_while_looking_ahead_loses_neither_server_nor_candidate():
+    case = native_chain(20, "mul", "kind=wrong_value,op=mul,with=sin,error=0.5")
+
+    def interrupted() -> list[Case]:
+        raise KeyboardInterrupt
+
+    with Oracle(case) as oracle:
+        oracle.reproduce()
+        server = oracle._idle[0].pid
+        with pytest.raises(KeyboardInterrupt):
+            oracle.submit(native_chain(10, "mul", case.options["inject_fault"]), ahead=interrupted)
+        assert not os.path.exists(f"/proc/{server}")
+
+
+def test_kernels_leave_room_on_a_small_disk(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(server_module, "_ROOM", 1 << 60)
+    case = _dag("wrong_value")
+    with Oracle(case, fork=True) as oracle:
+        oracle.reproduce()
+        candidates = [case.with_(calls=count) for count in (2, 3, 4)]
+        for candidate in candidates:
+            assert oracle.ask([candidate]) == ["same"]
+        assert oracle.compiles >= 3  # nothing is kept
+
+
+def test_a_compiler_that_hangs_is_met_in_a_child_only(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    compiler = tmp_path / "g++"
+    compiler.write_text("#!/bin/sh\nsleep 100\n")
+    compiler.chmod(0o700)
+    case = native_chain(4, "mul", "")
+    for name, value in (("toolchain", "subprocess"), ("compiler", str(compiler))):
+        monkeypatch.setattr(config, name, value)
+    start = time.monotonic()
+    with Oracle(case, limits=Limits(seconds=1)) as oracle:
+        assert oracle.outcomes([case])[0].kind == "hang"
+    assert time.monotonic() - start < 30
 
 
 def test_graphs_that_cannot_be_read_or_compiled_are_left_out(tmp_path):

@@ -252,6 +252,11 @@ class _Job:
     repeats: int
     alone: bool
     ahead: together.Ahead = together.nothing
+    joined: bool = False  # others were compiled along
+
+    def joined_in_vain(self, compiles: int) -> bool:
+        """The case was compiled once more, by itself: the cache cannot be used, or the compiler refused the others."""
+        return self.joined and compiles > 1 and self.case.check != "accuracy"
 
     def may_be_of_others(self, outcome: Outcome, verdict: Verdict, new_child: bool) -> bool:
         """What ran before in its child may have used up what it needed: memory, files."""
@@ -421,14 +426,16 @@ class Oracle:
         while self._waiting and len(self._busy) < self.workers:
             job = self._waiting.popleft()
             server = self._server()
-            ahead = job.ahead() if self._may_join(job, server) else ()
             try:
+                ahead = job.ahead() if self._may_join(job, server) else ()
+                job.joined = bool(ahead)
                 server.request([job.case], self.limits, job.alone, ahead=ahead)
             except wire.Closed:
                 server.close(_IMPATIENCE)
                 self._finish(job, Outcome(INVALID, "build", message="the server process ended"))
                 continue
-            except MinifyError:
+            except BaseException:
+                self._waiting.appendleft(job)
                 server.close(_IMPATIENCE)
                 raise
             self._busy[server] = job
@@ -457,7 +464,9 @@ class Oracle:
             try:
                 if not ready:
                     raise wire.Closed("the server does not answer")
-                (outcome, *_), new_child = self._counted(server.answer())
+                answer = server.answer()
+                (outcome, *_), new_child = self._counted(answer)
+                self._joins = self._joins and not job.joined_in_vain(answer.compiles)
             except wire.Closed as error:
                 server.close(_IMPATIENCE)
                 outcome = Outcome(INVALID, "build", message=str(error))

@@ -53,6 +53,7 @@ _GOES_ON = ("pass", "compile_error", "run_error")  # endings after which a child
 AHEAD = "ahead"  # the stage in which the kernels of several cases are compiled
 _MOST_RUNS = 64  # of one child
 _SPARES = 2  # for a child that candidates share, and one for the last check
+_ROOM = 64 << 20  # bytes that stay free on the disk of the temporary files
 _IDLE = 0.002  # seconds without a request after which there is time for something else
 _COMPILER = "libsuture_toolchain"
 _LAST_WORDS = 0.5  # seconds in which a child that hangs may write where it is
@@ -74,7 +75,8 @@ class Server:
         self._shared: _Child | None = None  # has run cases that ended in order
         self._was_new = False  # the last request took a new child
         self._compiles = self._asked = False  # the compiler is loaded here; a child was looked at for it
-        config.cache_dir = os.path.join(self._directory, "kernels")
+        self._kernels = os.path.join(self._directory, "kernels")
+        config.cache_dir = self._kernels
 
     def serve(self) -> None:
         """Until the oracle closes the connection."""
@@ -87,6 +89,7 @@ class Server:
                     self._arrays.pop(digest, None)
                 _keep(self._arrays, request, blocks)
                 self._serve(request)
+                self._leave_room()
         except wire.Closed:
             pass
         finally:
@@ -118,6 +121,18 @@ class Server:
                     self._end(ended)
         self._fork_spares()
 
+    def _leave_room(self) -> None:
+        """Candidates and compilers need the disk more than the kernels that may be wanted again."""
+        try:
+            free = shutil.disk_usage(self._directory).free
+        except OSError:
+            return
+        if free < _ROOM and config.cache_dir != "off":
+            config.cache_dir = "off"
+            shutil.rmtree(self._kernels, ignore_errors=True)
+            while self._spares:  # they would go on filling it
+                self._end(self._spares.pop())
+
     def _fork_spares(self) -> None:
         """As long as there is nothing else to do."""
         while len(self._spares) < _SPARES:
@@ -142,6 +157,8 @@ class Server:
     def _load_compiler(self) -> None:
         """A loaded compiler makes forks slower, so only those have it who use it."""
         self._compiles = True
+        if config.toolchain == "subprocess" or not os.path.exists(_core.plugin_path()):
+            return  # a process per compile: nothing to load, and the compiler may hang
         warm_up("native")
         while self._spares:
             self._end(self._spares.pop())
@@ -149,7 +166,7 @@ class Server:
     def _new_child(self) -> _Child:
         self._children += 1
         directory = os.path.join(self._directory, str(self._children))
-        os.mkdir(directory)
+        os.makedirs(directory, exist_ok=True)  # whoever cleans up temporary files may have taken ours
         others = [child.pipe for child in self._living]
         child = _Child(directory, self._arrays, [self._connection, *others])
         self._living.append(child)
