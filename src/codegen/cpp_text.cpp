@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -14,30 +12,37 @@ namespace {
 
 constexpr size_t kCommentColumn = 72;
 
-// C++ keywords, macros and the prelude names a bare user name could meet.
-constexpr std::array kReserved = {
-    "alignas",   "alignof",      "and",          "and_eq",        "asm",       "auto",     "bitand",
-    "bitor",     "bool",         "break",        "case",          "catch",     "char",     "class",
-    "compl",     "concept",      "const",        "constexpr",     "continue",  "decltype", "default",
-    "delete",    "do",           "double",       "else",          "enum",      "explicit", "export",
-    "extern",    "false",        "float",        "for",           "friend",    "goto",     "if",
-    "inline",    "int",          "long",         "mutable",       "namespace", "new",      "noexcept",
-    "not",       "not_eq",       "nullptr",      "operator",      "or",        "or_eq",    "private",
-    "protected", "public",       "register",     "requires",      "return",    "short",    "signed",
-    "sizeof",    "static",       "struct",       "switch",        "template",  "this",     "thread_local",
-    "throw",     "true",         "try",          "typedef",       "typeid",    "typename", "union",
-    "unsigned",  "using",        "virtual",      "void",          "volatile",  "wchar_t",  "while",
-    "xor",       "xor_eq",       "asm_",         "linux",         "unix",      "status",   "begin",
-    "count",     "piece",        "sizes",        "buffers",       "opaque",    "main",     "PairwiseTree",
-    "sum_block", "pairwise_sum", "lowest_value", "highest_value", "int8_t",    "uint8_t",  "int16_t",
-    "uint16_t",  "int32_t",      "uint32_t",     "int64_t",       "uint64_t",  "nothing",  "kept_f64",
-    "kept_f32"};
+// Words that mean something in C++: keywords and alternative tokens up to C++26, GNU's, and the macros of
+// compilers that begin with no underscore.
+constexpr std::string_view kLanguage =
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t"
+    " char32_t class compl concept const const_cast consteval constexpr constinit continue"
+    " contract_assert co_await co_return co_yield decltype default delete do double dynamic_cast else"
+    " enum explicit export extern false final float for friend goto if import inline int long module"
+    " mutable namespace new noexcept not not_eq nullptr operator or or_eq override private protected"
+    " public reflexpr register reinterpret_cast requires restrict return short signed sizeof static"
+    " static_assert static_cast struct switch synchronized template this thread_local throw true try"
+    " typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t"
+    " while xor xor_eq linux unix i386 ";
 
-bool is_reserved(const std::string& name) {
-  if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) return true;
-  for (std::string_view prefix : {"op_", "vm_", "reduce_", "SUTURE", "__"})
-    if (name.rfind(prefix, 0) == 0) return true;
-  return false;
+// What the text of kernels itself calls, declares or names.
+constexpr std::string_view kOfKernels =
+    " int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t PairwiseTree sum_block"
+    " pairwise_sum lowest_value highest_value zeros_status opaque nothing kept_f64 kept_f32 status"
+    " buffers sizes begin count piece asm_ main ";
+
+// Beginnings that users' names never have. An underscore: all keywords and macros of compilers that kLanguage
+// does not hold begin with one. The others belong to the prelude and to injected faults.
+constexpr std::string_view kReservedBeginnings[] = {"_", "op_", "vm_", "reduce_", "SUTURE", "injected_fault"};
+
+// The name, or one made from it that means nothing yet.
+std::string unreserved(std::string name) {
+  for (std::string_view beginning : kReservedBeginnings)
+    if (name.starts_with(beginning)) return (name[0] == '_' ? "v" : "v_") + name;
+  const std::string word = " " + name + " ";
+  const bool reserved =
+      kLanguage.find(word) != std::string_view::npos || kOfKernels.find(word) != std::string_view::npos;
+  return reserved ? name + "_value" : name;
 }
 
 std::string sanitized(const std::string& wanted) {
@@ -77,8 +82,8 @@ std::string integer_literal(const Scalar& value, DType dtype) {
 
 std::string NameScope::unique(const std::string& wanted) {
   const std::string stem = sanitized(wanted);
-  std::string name = is_reserved(stem) ? stem + "_value" : stem;
-  for (int n = 1; used_.count(name) > 0; ++n) name = fmt::format("{}_{}", stem, n);
+  std::string name = unreserved(stem);
+  for (int n = 1; used_.count(name) > 0; ++n) name = unreserved(fmt::format("{}_{}", stem, n));
   used_.insert(name);
   return name;
 }

@@ -22,12 +22,12 @@ KernelWriter::KernelWriter(const KernelGroup& group, const Schedule& schedule, c
     : group_(group), nest_(group.nest), schedule_(schedule), graph_(graph), options_(options) {}
 
 Result<std::string> KernelWriter::run() {
-  collect_arguments();
-  collect_symbols();
   for (size_t axis = 0; axis < nest_.extents.size(); ++axis) {
     index_.push_back(fmt::format("i{}", axis));
     names_.reserve(index_.back());
   }
+  collect_arguments();
+  collect_symbols();
   assign_levels();
   SUTURE_TRY_VOID(check_levels());
   find_conditions_of_nest();
