@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import copy
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, BrokenBarrierError
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -43,6 +45,9 @@ LAWS = {
     "conditions": "Floating-point conditions give the warnings and errors that np.errstate asks for.",
     "threads": "Calls of several threads do not disturb each other.",
 }
+
+
+_THREADS, _CALLS_OF_A_THREAD, _CALLS_AT_A_TIME = 4, 60, 4
 
 
 class Failure(NamedTuple):
@@ -297,16 +302,31 @@ def _same_bits_of(a: Any, b: Any) -> bool:
 
 
 def _examine_threads(compiled: Callable[..., Any], case: Case, ulp: int) -> None:
-    def calls(call: int) -> None:
-        expected = case.function(*case.inputs(call))
-        for _ in range(20):
-            _compare_value(expected, compiled(*case.inputs(call)), ulp, f"output of thread {call}")
+    """Threads change places as often as they can, so that what they share is written by one while another reads it."""
+    together = Barrier(_THREADS)
 
-    with ThreadPoolExecutor(4) as pool:
+    def calls(call: int) -> None:
+        original = case.inputs(call)
+        expected = case.function(*original)
         try:
-            list(pool.map(calls, range(4)))
-        except _Broken as broken:
-            raise _Broken("threads", broken.message) from None
+            for number in range(_CALLS_OF_A_THREAD):
+                if number % _CALLS_AT_A_TIME == 0:  # else one might be done before the next one has begun
+                    together.wait()
+                _compare_value(expected, compiled(*original), ulp, f"output of thread {call}")
+        except BaseException:
+            together.abort()
+            raise
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            ends = [pool.submit(calls, call) for call in range(_THREADS)]
+    finally:
+        sys.setswitchinterval(interval)
+    errors = [error for end in ends if (error := end.exception()) and not isinstance(error, BrokenBarrierError)]
+    for error in errors:
+        raise _Broken("threads", error.message if isinstance(error, _Broken) else f"raises {_named(error)}") from error
 
 
 class BackendLaw:

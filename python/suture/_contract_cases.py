@@ -242,11 +242,25 @@ def _numbers() -> Iterator[Case]:
         yield Case(name, _program("lambda x, n: x * n"), partial(_with_number, number))
 
 
+# Without a number in it, and an op each: a backend that does few graphs itself, and hands on those with numbers, does these.
+_PLAIN_OF_TWO, _PLAIN_OF_ONE = ("x / y", "x * y"), ("np.log(x)", "np.exp(x)")
+
+
 def _conditions() -> Iterator[Case]:
+    """Each call of a program gives conditions."""
     zeros = lambda call: (np.array([0.0, 1.0, float(call)]),)  # noqa: E731
+    # log of 0 and of -1; exp that overflows and that underflows.
+    edges = lambda call: (np.array([0.0, -1.0, 1000.0 + call, -1000.0]),)  # noqa: E731
+    # 0 / 0 and 1 / 0; products that overflow and that underflow.
+    pairs = lambda call: (np.array([0.0, 1.0 + call, 1e200, 1e-200]), np.array([0.0, 0.0, 1e200, 1e-200]))  # noqa: E731
+    programs: list[tuple[str, str, Callable[[int], Inputs]]] = [
+        *(("x", text, zeros) for text in ("1 / x", "np.log(x - 0.5)", "np.exp(x * 1000)")),
+        *(("x", text, edges) for text in _PLAIN_OF_ONE),
+        *(("x, y", text, pairs) for text in _PLAIN_OF_TWO),
+    ]
     for mode in ("warn", "raise"):
-        for text in ("1 / x", "np.log(x - 0.5)", "np.exp(x * 1000)"):
-            yield Case(f"conditions ({mode}): {text}", _program(f"lambda x: {text}"), zeros, 4, raises=mode)
+        for names, text, inputs in programs:
+            yield Case(f"conditions ({mode}): {text}", _program(f"lambda {names}: {text}"), inputs, 4, raises=mode)
 
 
 def all_cases() -> list[Case]:
@@ -260,4 +274,6 @@ def all_cases() -> list[Case]:
     cases += _listed("contraction", (3, 3), ("x @ y", "np.dot(x, y[0])"), arrays=2, ulp=16)
     cases += [*_layouts(), *_stores(), *_numbers(), *_sizes(), *_conditions()]
     cases += _listed("threads", (40, 30), ("np.sin(x) * x + 1", "x.sum(axis=1)"), ulp=4, threads=True)
+    cases += _listed("threads", (400, 30), _PLAIN_OF_ONE, ulp=4, threads=True)
+    cases += _listed("threads", (400, 30), _PLAIN_OF_TWO, arrays=2, ulp=4, threads=True)
     return cases

@@ -124,6 +124,31 @@ def test_a_backend_that_shares_state_between_threads():
     assert check_backend(shared, cases="threads").broken_laws == ["threads"]
 
 
+def test_a_backend_that_hands_on_all_but_plain_programs():
+    """It breaks two laws in the few that it does itself: conditions, and memory that its calls share."""
+
+    def partial(graph, inputs):
+        ops = [row["op"] for row in graph.nodes if row["op"] != "placeholder"]
+        if len(ops) != 1 or ops[0] not in ("div", "log", "exp", "mul"):
+            return backends.native(graph, inputs)
+        ufunc = {"div": np.divide, "log": np.log, "exp": np.exp, "mul": np.multiply}[ops[0]]
+        scratch = np.empty(inputs[0].shape)
+
+        def run(*inputs):
+            with np.errstate(all="ignore"):
+                return (ufunc(*inputs, out=scratch).copy(),)
+
+        return run
+
+    report = check_backend(partial, cases="conditions")
+    assert report.broken_laws == ["conditions"]
+    names = [failure.case.rpartition(": ")[2] for failure in report.failures]
+    assert names == ["np.log(x)", "np.exp(x)", "x / y", "x * y"] * 2
+    report = check_backend(partial, cases="threads")
+    assert report.broken_laws == ["threads"]
+    assert {failure.case.partition(": ")[2] for failure in report.failures} <= set(names)
+
+
 def test_a_backend_that_writes_into_the_examples():
     def scribbling(graph, inputs):
         for each in inputs:
