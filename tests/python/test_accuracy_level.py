@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from test_accuracy import case_of
 
+from suture import _core
 from suture._minify import run_case
+from suture._minify.accuracy import judge
+from suture._minify.case import Case
 from suture._minify.given_warnings import Heard
 from suture._minify.minimise import minimise
+from suture._minify.reference import program_of
 
 # Exponentials that are `ULPS` units in the last place off, wherever a graph has one.
 PROGRAM = """\
@@ -229,3 +233,36 @@ def test_right_calls_are_called_right(write_program, run_python):
     """Writes without a result in graphs with symbols, exceptions of a module, empty arrays. Frames compile in three functions."""
     done = run_python(str(write_program(RIGHT)), SUTURE_REPRO_AFTER="capture", SUTURE_REPRO_LEVEL="4")
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.endswith("True\n"), done
+
+
+# Sizes are symbols. `exp` is read by nobody, and `mul` is written into after `sub` has read it.
+GRAPH = """\
+graph "f" captured
+  symbol s0 "x.shape[0]" hint 3 range 2..max size
+  symbol s1 "x.shape[1]" hint 4 range 2..max size
+  x = placeholder() : f64[s0, s1] ; "x"
+  constant = constant() {value=2.0} : py_float ; ""
+  rows = symbol() {sym=s0} : py_int ; ""
+  mul = mul(x, constant) : f64[s0, s1] ; "*"
+  sub = sub(mul, constant) : f64[s0, s1] ; "-"
+  slice = slice(x) {index=[1, slice(0, s1, 1)]} : f64[s1] ; "[]"
+  slice_1 = slice(mul) {index=[0, slice(0, s1, 1)]} : f64[s1] ; "[]"
+  store = store(slice_1, slice) : f64[s1] ; "="
+  exp = exp(sub) : f64[s0, s1] ; "np.exp"
+  inputs x
+  return RETURNED
+"""
+
+
+@pytest.mark.parametrize(
+    "returned", ["mul", "sub", "slice_1, mul", "mul, mul", "x, mul", "slice", "exp, sub", "rows, mul, constant", "rows"]
+)
+def test_results_of_a_graph_are_judged_whatever_else_it_computes(returned):
+    graph = _core.Graph.from_text(GRAPH.replace("RETURNED", returned))
+    case = Case.of(graph, [np.arange(12.0).reshape(3, 4)], check="accuracy")
+    assert run_case.run(case).kind == "pass"
+    results = list(graph.forward()(*case.objects()))
+    assert len(results) == len(returned.split(", "))
+    wrong = [results[0] + 1, *results[1:]]
+    found = judge(program_of(graph, case.objects()), case.objects, wrong, case.objects())
+    assert [each.what for each in found] == ["output 0"]

@@ -162,6 +162,7 @@ class Program:
         with np.errstate(all="ignore"):
             given = [widened(value) if wide else value for value in inputs]
         values: dict[str, Any] = dict(zip(self.placeholders, given, strict=False))
+        values.update((name, widened(value) if wide else value) for name, value in self._returned_constants.items())
         for op in self.ops:
             value = self.run_op(op, [values[name] for name in self.operands(op)], wide)
             if after is not None:
@@ -171,6 +172,20 @@ class Program:
                 for name in self._last_read[op.name]:
                     del values[name]
         return values
+
+    @functools.cached_property
+    def _returned_constants(self) -> dict[str, Any]:
+        """Outputs that no op computes: numbers, and sizes, which are numbers here."""
+        known = {*self.placeholders, *(op.name for op in self.ops)}
+        names = set(self.output_names) - known
+        if not names:
+            return {}
+        forward = ast.parse(self.graph.code).body[-1]
+        assert isinstance(forward, ast.FunctionDef) and isinstance(forward.body[-1], ast.Return)
+        returned = forward.body[-1].value
+        assert isinstance(returned, ast.Tuple)
+        texts = {name: ast.unparse(text) for name, text in zip(self.graph.outputs, returned.elts, strict=True)}
+        return {name: eval(texts[name], {"np": np}) for name in names}
 
     @functools.cached_property
     def _last_read(self) -> dict[str, list[str]]:
