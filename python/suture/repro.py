@@ -19,9 +19,10 @@ in a new process, 1 it does not fail, 77, 130 interrupted (what was found is wri
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,9 +122,23 @@ def _say(text: str) -> None:
 
     shown = printable_lines(text)
     try:
-        print(shown, flush=True)
-    except UnicodeEncodeError:
-        print(shown.encode("ascii", "backslashreplace").decode(), flush=True)
+        try:
+            print(shown, flush=True)
+        except UnicodeEncodeError:
+            print(shown.encode("ascii", "backslashreplace").decode(), flush=True)
+    except OSError as error:
+        _go_on_without_output(error)
+
+
+def _go_on_without_output(error: OSError) -> None:
+    """Its reader went away (`| head`), or there is no room for it: what was asked for is done all the same, files are written, and
+    the exit code is what it would be."""
+    if not isinstance(error, BrokenPipeError):
+        with suppress(OSError):
+            print(f"what this says cannot be written: {error.strerror or error}", file=sys.stderr)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())  # what is still in its buffer goes there, too
+    os.close(nowhere)
 
 
 def _parser(file: str, default: str, known: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -142,7 +157,10 @@ def _parser(file: str, default: str, known: Mapping[str, str]) -> argparse.Argum
 def _asked(file: str, default: str, argv: Sequence[str] | None, known: Mapping[str, str] = MODES) -> argparse.Namespace:
     """What the command line says. An option that the mode does not have is a usage error."""
     parser = _parser(file, default, known)
-    asked = parser.parse_args(argv)
+    try:
+        asked = parser.parse_args(argv)
+    finally:  # --help ends here
+        _flush()
     if foreign := foreign_settings(asked):
         parser.error(f"{', '.join(foreign)}: of no meaning for the mode {asked.mode}")
     return asked
@@ -152,6 +170,14 @@ def foreign_settings(asked: argparse.Namespace) -> list[str]:
     """Options that the mode does not have."""
     given = [] if asked.mode == "minify" else [o for o in settings_given(asked) if o != _OF_MODES.get(asked.mode)]
     return given + ([_RUN_CODE] if asked.run_code and asked.mode != "analyze" else [])
+
+
+def _flush() -> None:
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        _go_on_without_output(error)
 
 
 def settings_given(arguments: argparse.Namespace) -> list[str]:

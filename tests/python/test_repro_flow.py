@@ -485,6 +485,38 @@ def test_a_backend_without_source_has_to_be_written_into_the_file_first(work: Wo
     assert work.run("minifier_launcher.py").stdout.endswith("Wrote minimal repro out to repro.py\n")
 
 
+def run_into(work: Workplace, descriptor: int, *arguments: str) -> tuple[int, str]:
+    """Exit code and stderr of a run whose output goes there."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        stdout=descriptor,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=work.path,
+        env=work._environment,
+        timeout=240,
+    )
+    return done.returncode, done.stderr
+
+
+def test_output_that_nobody_reads_costs_no_verdict_and_no_file(work: Workplace) -> None:
+    """A reader that went away, as head does, and a device without room, in each mode."""
+    work.run(work.write("prog.py", SEED), SUTURE_REPRO_AFTER="capture", SUTURE_REPRO_LEVEL="1")
+    reader, gone = os.pipe()
+    os.close(reader)
+    full = os.open("/dev/full", os.O_WRONLY)
+    codes = {"explain": 0, "query": 1, "run": 1, "bisect": 1, "minify": 0}
+    for mode, code in codes.items():
+        assert run_into(work, gone, "repro.py", mode) == (code, ""), mode
+    assert (work.path / "repro_1.py").exists()
+    assert run_into(work, gone, "repro.py", "--help") == (0, "")
+    no_room = "what this says cannot be written: No space left on device\n"
+    for mode in ("explain", "run"):
+        assert run_into(work, full, "repro.py", mode) == (codes[mode], no_room), mode
+    os.close(gone)
+    os.close(full)
+
+
 # Whether a run fails is drawn by its number, so that a search by one worker always meets the same.
 FLAKY = """\
 import os
