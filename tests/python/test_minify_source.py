@@ -430,7 +430,8 @@ def test_the_goal_of_a_finding_keeps_it(run_python: Run, write_program: Callable
     ("goal", "why"),
     [
         ("SB102", "does not reach the goal 'SB102'; it has the findings: SB101"),
-        ("recompiles=3", "does not reach the goal 'recompiles'"),
+        ("recompiles=3", "does not reach the goal 'recompiles=3': 0 of one function at most"),
+        ("breaks=99", "does not reach the goal 'breaks=99': 1 of one function at most"),
         ("error", "does not fail: there is no error to keep"),
     ],
 )

@@ -304,6 +304,7 @@ def test_what_an_interrupt_finds_is_written_and_the_search_goes_on_from_there(wo
     stopped.send_signal(signal.SIGINT)
     out, _ = stopped.communicate(timeout=60)
     assert stopped.returncode == 130, out
+    assert "The same command goes on from checkpoint.\n" in out
     assert "not complete: interrupted" in out and out.endswith("Wrote minimal repro out to repro.py\n")
     assert work.run("repro.py", "query").returncode == 1
     assert (work.path / "checkpoint").exists()
@@ -320,6 +321,7 @@ def test_a_budget_ends_the_search_with_what_there_is(work: Workplace) -> None:
     work.run(work.write("prog.py", SLOW.replace("sleep(0.4)", "sleep(0)")), SUTURE_REPRO_AFTER="capture")
     done = work.run("minifier_launcher.py", "--budget", "2")
     assert "not complete: the budget of 2 oracle calls is used up" in done.stdout
+    assert "With --checkpoint FILE a search that ends too early can be taken up where it was.\n" in done.stdout
     assert done.returncode == 0 and work.run("repro.py", "query").returncode == 1
 
 

@@ -187,6 +187,10 @@ class Goal:
             speedups = [row["speedup"] for row in _report(endings[-1]).get("functions", []) if row["speedup"]]
             slowest = f"{1 / min(speedups):.3g} times NumPy's time at most" if speedups else "no time was measured"
             raise GoalError(f"{self._path} does not reach the goal 'slow={self._least:g}': {slowest}")
+        if self._name in _COUNTS:
+            counts = [row[self._name] for ending in endings for row in _report(ending).get("functions", [])]
+            most = f"{max(counts):g} of one function at most" if counts else "no function was compiled"
+            raise GoalError(f"{self._path} does not reach the goal '{self._name}={self._least:g}': {most}")
         ids = sorted({finding["id"] for ending in endings for finding in _report(ending).get("findings", [])})
         raise GoalError(
             f"{self._path} does not reach the goal '{self._name}'; it has the findings: {', '.join(ids) or 'none'}"

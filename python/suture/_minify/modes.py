@@ -357,6 +357,15 @@ def minify_by_command(
     return minify(repro, settings, say, watch, oracle)
 
 
+def _way_on(result: Result, settings: Settings) -> list[str]:
+    """How a search that was cut short can be taken up."""
+    if result.complete:
+        return []
+    if settings.checkpoint:
+        return [f"The same command goes on from {shown(settings.checkpoint)}."]
+    return ["With --checkpoint FILE a search that ends too early can be taken up where it was."]
+
+
 def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, certified: bool) -> Minified:
     try:
         path = repro_file.write(smallest(repro, result), settings.directory, repro_file.REPRO)
@@ -383,7 +392,7 @@ def _written(repro: ReproFile, result: Result, settings: Settings, say: Say, cer
         certificate = _certified(smallest(repro, result), path, settings)
         fails = certificate.reproduced
         say(in_words(certificate))
-    for note in launcher.notes_of(repro, path):
+    for note in (*launcher.notes_of(repro, path), *_way_on(result, settings)):
         say(note)
     say(wrote(path, fails))
     ended = INTERRUPTED if result.stopped == "interrupted" else DONE if fails else NOTHING

@@ -61,7 +61,7 @@ class Command:
             "--goal",
             metavar="GOAL",
             type=_goal,
-            help="what a program is to keep: error, breaks=N, recompiles=N, slow=RATIO, or the id of a finding of suture check",
+            help="what a program is to keep: error, other_result, breaks=N, recompiles=N, slow=RATIO, or the id of a finding of suture check",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
         add_settings(parser)
