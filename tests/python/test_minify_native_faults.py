@@ -3,7 +3,7 @@
 import pytest
 
 from bench.minify_faults import Seeded, is_minimal, ops_of
-from bench.minify_native_faults import NATIVE_FAULTS
+from bench.minify_native_faults import NATIVE_FAULTS, native_chain
 from suture._minify.minimise import minimise
 from suture._minify.oracle import Limits, Servers
 
@@ -22,3 +22,10 @@ def test_a_fault_of_the_native_compiler_ends_at_what_it_needs(seeded: Seeded, se
     assert is_minimal(result.case, seeded), (ops_of(result.case), result.log())
     assert result.calls <= seeded.calls
     assert result.case.backend == "native" and result.case.options == case.options
+
+
+@pytest.mark.parametrize("fault", ["kind=pass_error,op=maximum", "kind=wrong_value,op=maximum,error=0.5"])
+def test_the_passing_variant_differs_in_the_option_alone(fault: str, servers: Servers):
+    result = minimise(native_chain(20, "maximum", fault), servers=servers)
+    assert result.passing is not None and result.passing.options == {}
+    assert result.passing.with_(options=result.case.options) == result.case
