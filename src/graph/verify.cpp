@@ -41,6 +41,15 @@ std::string ends_exist(const Graph& graph) {
   return "";
 }
 
+// Who wants what a store leaves reads the memory that it writes into.
+std::string stores_give_no_value(const Graph& graph) {
+  const auto is_store = [&](NodeId id) { return graph.node(id).op == OpId::kStore; };
+  for (const Node& node : graph.nodes)
+    if (std::ranges::any_of(node.operands, is_store)) return at(node, "reads a store");
+  const auto returned = std::ranges::find_if(graph.outputs, is_store);
+  return returned == graph.outputs.end() ? "" : at(graph.node(*returned), "a store is an output");
+}
+
 std::string placeholders_are_listed(const Graph& graph) {
   std::set<NodeId> listed(graph.placeholders.begin(), graph.placeholders.end());
   if (listed.size() != graph.placeholders.size()) return "a placeholder is listed twice";
@@ -196,6 +205,7 @@ constexpr GraphLaw kLaws[] = {
     {"ids_are_indices", "The id of a node is its index.", ids_are_indices},
     {"operands_come_first", "Operands are earlier nodes.", operands_come_first},
     {"ends_exist", "Placeholders and outputs are nodes of the graph.", ends_exist},
+    {"stores_give_no_value", "No node and no output is given a store.", stores_give_no_value},
     {"placeholders_are_listed", "Every placeholder node is an input once, and nothing else is.",
      placeholders_are_listed},
     {"names_are_unique", "Names are distinct Python identifiers.", names_are_unique},

@@ -44,6 +44,11 @@ def test_text_reads_back():
             'graph "g" captured\n  x = placeholder() : f64[3] ; "x"\n  y = add(x, x) : f64[4] ; "+"\n  inputs x\n  return y',
             "law",
         ),
+        (
+            'graph "g" captured\n  x = placeholder() : f64[3] ; "x"\n  one = constant() {value=1} : py_int ; ""\n'
+            '  store = store(x, one) : f64[3] ; "="\n  inputs x\n  return store',
+            "law stores_give_no_value broken by store: a store is an output",
+        ),
     ],
 )
 def test_bad_text_is_refused_in_words(text, message):

@@ -38,6 +38,7 @@ const std::map<std::string, Break> kBreaks = {
     {"ids_are_indices", [](Graph& g) { g.nodes[1].id = 7; }},
     {"operands_come_first", [](Graph& g) { g.nodes[1].operands[0] = 3; }},
     {"ends_exist", [](Graph& g) { g.outputs = {99}; }},
+    {"stores_give_no_value", [](Graph& g) { g.outputs = {3}; }},
     {"placeholders_are_listed", [](Graph& g) { g.placeholders.clear(); }},
     {"names_are_unique", [](Graph& g) { g.nodes[1].name = "x"; }},
     {"arity_matches", [](Graph& g) { g.nodes[1].operands.push_back(0); }},
