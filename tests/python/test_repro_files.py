@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import suture
-from suture._minify import backend_code, data, repro_file
+from suture._minify import backend_code, backend_needs, data, repro_file
 from suture._minify.case import Case, CaseError, inputs_of
 from suture._minify.repro_file import NotARepro, ReproFile
 
@@ -504,7 +504,26 @@ def test_what_has_no_source_says_what_to_do(backends: dict[str, Any]) -> None:
             made_from(backend_code.code_for("b", backend))
 
 
+def test_what_code_needs_beside_it_is_read_from_its_syntax(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("import two.part\nimport nowhere, one\n")
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "part.py").write_text("import three\n1 / 0\n")
+    (tmp_path / "three.py").write_text("x = (")
+    os.mkfifo(tmp_path / "two" / "four.py")
+    code = f"def make_backend():\n    sys.path.insert(0, {str(tmp_path)!r})\n    import one, five, math\n    return one.backend\n"
+    needs = backend_needs.needs_of("b", code)
+    places = {"one": "one.py", "two": "two/", "three": "three.py"}
+    assert dict(needs.along) == {name: f"{tmp_path}/{place}" for name, place in places.items()}
+    assert needs.is_imported and needs.unknown == ("five",) and not needs.packages
+    own = backend_needs.needs_of("b", "import pytest\ndef f(): ...\nreturn f")
+    assert own.in_words() == "its source is in the file; install pytest"
+    assert backend_needs.needs_of("native", "").is_in_the_file
+    assert backend_needs.needs_of("x", "").in_words() == "imported from the package that has a backend 'x': install it"
+
+
 def test_backends_that_every_process_knows_need_no_code() -> None:
+    assert "it is no function whose source is known" in backend_code.code_of_the_untold("b")
+    assert backend_code.code_of_the_untold("faulty:op=add") == backend_code.code_of_the_untold("eager") == ""
     from suture import _backends
 
     assert backend_code.code_for("native", None) == ""

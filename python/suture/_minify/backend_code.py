@@ -65,7 +65,7 @@ def code_at(name: str, place: dict[str, Any], command: Sequence[str]) -> str:
 def code_of_the_untold(name: str) -> str:
     """The same for a process that is gone and told of no function; "" when the name is enough."""
     known = _backends.is_reserved(name) or name in _backends.list_backends()
-    return "" if known else _line_to_replace(name, _NoSource("no function of the process that ended"))
+    return "" if known else _line_to_replace(name, _NoSource("it is no function whose source is known"))
 
 
 def _line_to_replace(name: str, why: Exception) -> str:

@@ -13,6 +13,7 @@ import os
 import sys
 import tokenize
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from suture import _backends
 from suture._minify import backend_code
 
 _ALWAYS_THERE = sys.stdlib_module_names | {"numpy", "suture"}
-_MOST_FILES = 200  # that are looked into for imports
+_MOST_FILES, _MOST_ENTRIES, _LARGEST = 200, 5000, 1 << 20  # what is looked into for imports
 
 
 class Needs(NamedTuple):
@@ -42,7 +43,9 @@ class Needs(NamedTuple):
         """Where the backend's source is, behind its name; not for one that is not written yet."""
         names = [f"{name} ({place})" for name, place in self.along]
         names += [f"{name}, which is not found here" for name in self.unknown]
-        first, *rest = names or self.packages or ("",)
+        if self.is_imported and not names:
+            return f"imported from {', '.join(self.packages)}: install it"
+        first, *rest = names or ("",)
         if self.is_imported:
             source = f"imported from {first}" + (f", with {', '.join(rest)}" if rest else "")
         else:
@@ -75,16 +78,18 @@ def needs_of(name: str, code: str, beside: Path | None = None) -> Needs:
 
 
 def _roots_added(nodes: Iterable[ast.AST]) -> list[str]:
-    """Of `sys.path.insert(0, "DIRECTORY")`."""
-    return [
-        node.args[-1].value
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func) in ("sys.path.insert", "sys.path.append")
-        and node.args
-        and isinstance(node.args[-1], ast.Constant)
-        and isinstance(node.args[-1].value, str)
-    ]
+    """Of `sys.path.insert(0, "DIRECTORY")` and `sys.path.append("DIRECTORY")`."""
+    found: list[str] = []
+    for node in nodes:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Attribute(value=ast.Name(id="sys"), attr="path"), attr="insert" | "append"
+                ),
+                args=[*_, ast.Constant(value=str(root))],
+            ):
+                found.append(root)
+    return found
 
 
 def _followed(modules: list[str], roots: list[str]) -> tuple[dict[str, str], list[str], list[str]]:
@@ -126,8 +131,12 @@ def _place_of(module: str, roots: list[str]) -> str | None:
 
 
 def _files_of(place: str) -> list[Path]:
+    """What there is to read of it, of a size that programs have. A file from elsewhere may name any directory as a package."""
     found = Path(place)
-    return sorted(found.rglob("*.py")) if found.is_dir() else [found]
+    entries = islice(found.rglob("*"), _MOST_ENTRIES) if found.is_dir() else [found]
+    return sorted(
+        each for each in entries if each.suffix == ".py" and each.is_file() and each.stat().st_size < _LARGEST
+    )
 
 
 def _imports_of(file: Path) -> list[str]:
