@@ -140,10 +140,12 @@ void Surgeon::choose_outputs() {
     if (std::ranges::find(outputs_, id) == outputs_.end()) outputs_.push_back(id);
   };
   for (NodeId id : edit_.outputs.value_or(graph_.outputs)) {
-    const NodeId final = read(id);
+    NodeId final = read(id);
+    const bool stored = node(final).op == OpId::kStore;  // asks for the memory that the store leaves
+    while (node(final).op == OpId::kStore) final = read(node(final).operands[0]);
     const bool given = node(final).op == OpId::kPlaceholder && !edit_.constants.contains(final);
     const bool everything = !edit_.outputs && !edit_.keep;
-    if (kept(final) || given || (everything && !is_op(node(final)))) outputs_.push_back(final);
+    if (kept(final) || stored || given || (everything && !is_op(node(final)))) outputs_.push_back(final);
   }
   std::vector<bool> read_by(graph_.nodes.size(), false), written(graph_.nodes.size(), false);
   std::map<NodeId, NodeId> last_reader;  // per root

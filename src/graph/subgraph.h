@@ -12,6 +12,7 @@
 // Rules
 //   - Node order is that of the graph; inputs come first, the graph's own before promoted ones.
 //   - Nodes keep names, targets and places, so that every part tells where it came from.
+//   - A store that is asked for as an output stands for the memory that it writes into.
 //   - When a staying store writes into memory that is read or written through several values, the views among these stay as
 //     well: a promoted copy would not see the write.
 //   - A size stays symbolic as long as some node mentions its symbol; symbols nobody mentions are dropped, with the facts

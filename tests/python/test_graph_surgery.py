@@ -138,3 +138,15 @@ def test_types_speak_of_symbols_that_are_fixed_in_the_same_edit():
     ):
         part, _ = graph.subgraph(types={"c": "i64[s2, s3] strides [1, s2]"}, fixed=fixed)
         assert [row["type"] for row in part.input_types] == wanted
+
+
+def test_a_store_that_is_asked_for_is_the_memory_it_writes_into():
+    text = (
+        'graph "g" captured\n  x = placeholder() : f64[3] ; "x"\n  one = constant() {value=1} : py_int ; ""\n'
+        '  y = add(x, one) : f64[3] ; "+"\n  store = store(y, one) : f64[3] ; "="\n  inputs x\n  return y\n'
+    )
+    part, inputs = _core.Graph.from_text(text).subgraph(["store"], ["store"])
+    assert part.outputs == ["y"] and [node for node, _ in inputs] == ["y"]
+    y = np.zeros(3)
+    (result,) = part.forward()(y)
+    assert result is y and (y == 1).all()
