@@ -300,6 +300,45 @@ def test_a_graph_that_was_given_other_inputs_is_not_blamed(
     assert again.returncode == 1 and again.stdout.startswith("REPRODUCED: other_result of f: In call 2"), again
 
 
+PICKY = """\
+import numpy as np
+import suture
+
+def picky(graph, inputs):
+    forward, shape = graph.forward(), inputs[0].shape
+
+    def run(x):
+        if x.shape != shape:
+            raise ValueError("not my shape")
+        return forward(x)
+
+    return run
+
+@suture.compile(backend=picky, options={"inject_fault": "kind=drop_guard,guard=size"})
+def f(x):
+    return np.sin(x) + 1
+
+for n in (18, 14):
+    f(np.linspace(1, 2, n))
+"""
+
+
+def test_a_graph_that_raises_for_other_inputs_is_not_blamed(
+    write_program: Callable[[str], Path], run_python: Run, tmp_path: Path
+) -> None:
+    program = write_program(PICKY)
+    done = run_python(str(program), SUTURE_REPRO_AFTER="capture")
+    assert (
+        "picky raised ValueError: not my shape\nThe graph was given inputs that it was not compiled for: "
+        in done.stderr
+    )
+    assert done.stderr.endswith(
+        f"The program and its arguments are in a file that reduces itself; run:\n  python {tmp_path}/minifier_launcher.py\n"
+    )
+    again = run_python("minifier_launcher.py", "query")
+    assert again.stdout == "REPRODUCED: error: it ends with exit code 1 (ValueError: not my shape)\n", again
+
+
 # --- inputs --------------------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import tokenize
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,11 @@ def of_a_guard(case: dict[str, Any], words: str, misfit: str, cause: BaseExcepti
     """Of a graph that failed in a call for which it was not compiled. words: how it failed; misfit: what it was not compiled for."""
     headline = f"{case['backend']} {words}"
     key = getattr(_outermost, "key", None)  # its calls are what a reduction looks at; without level 4 it is not known
-    path, told = _leave_launcher(key.function if key else "", f"{case['file']}:{case['line']}", headline)
+    place = f"{case['file']}:{case['line']}"
+    path, told = _leave_launcher(key.function if key else "", place, headline, _ends_with(cause) if cause else None)
     why = (
         f"The graph was given inputs that it was not compiled for: {misfit}.\n"
-        f"At fault is a guard of {case['function']} ({case['file']}:{case['line']}) that let them through, not the graph."
+        f"At fault is a guard of {case['function']} ({place}) that let them through, not the graph."
     )
     raised = BackendCompilerFailed(f"{headline}\n{why}\n\n{told}", case["backend"], path)
     raised.__cause__ = cause
@@ -117,12 +119,22 @@ def _type_name(kind: type) -> str:
     return name if module == "builtins" else f"{module}.{name}"
 
 
-def _leave_launcher(function: str, origin: str, what: str) -> tuple[str, str]:
-    """The path, "" when there is none, and what to do about it. function: whose calls are wrong, "" when that is to be found out."""
+def _ends_with(error: BaseException) -> dict[str, Any]:
+    """How a program ends that this reaches: what its repro expects (goals.Ending)."""
+    from suture._minify.signature import normalise
+
+    line = traceback.format_exception_only(error)[0].partition("\n")[0]
+    return {"code": 1, "last_line": normalise(line)}
+
+
+def _leave_launcher(function: str, origin: str, what: str, expected: dict[str, Any] | None = None) -> tuple[str, str]:
+    """The path, "" when there is none, and what to do about it. function: whose calls are wrong, "" when that is to be found out.
+    expected: how the program ends; None: it gives another result than NumPy."""
     from suture._minify import launcher, program_file
 
     script = getattr(sys.modules.get("__main__"), "__file__", None)
-    advice = "`suture minify PROGRAM --goal other_result` reduces a program with its calls."
+    goal = "error" if expected else "other_result"
+    advice = f"`suture minify PROGRAM --goal {goal}` reduces a program with its calls."
     if script is None or not os.path.isfile(script):
         return "", f"No file was written: the program is no file. {advice}"
     try:
@@ -130,13 +142,14 @@ def _leave_launcher(function: str, origin: str, what: str) -> tuple[str, str]:
             text = file.read()
         found = program_file.ProgramFile(
             text,
-            "other_result",
-            function,
+            goal,
+            "" if expected else function,
             sys.argv[1:],
             f"{function}: {what}" if function else what,
             "",
             os.path.dirname(os.path.abspath(script)),
             origin=origin,
+            expected=expected or {},
         )
         path = program_file.write(found, launcher.output_directory(), program_file.LAUNCHER, "minify")
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
