@@ -226,6 +226,7 @@ void compile_ahead_of(const nb::list& rows) {
     graphs.push_back({nb::cast<const GraphObject&>(row[0]).graph, std::move(frame)});
   }
   const Status status = compile_ahead(graphs, compiler());
+  // What the compiler refuses it refuses again when the graph is compiled, and then it is told.
   if (!status.ok() && status.error().kind == ErrorKind::kPython) throw nb::python_error();
 }
 

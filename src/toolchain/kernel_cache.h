@@ -2,13 +2,14 @@
 //
 // Overview
 //   One file per entry, named by the digest of its key; a header {magic, format, key digest, payload length,
-//   payload digest}, then the payload. Sources are plain files beside the entries.
+//   payload digest}, then the payload: an object, or where the object is that the kernels are part of (joined_kernels.h). Sources are
+//   plain files beside the entries.
 // Invariants
 //   - A file that is cut short, altered, of another format or not ours is a miss, never an error and never
 //   loaded.
 //   - Files appear complete: written to a temporary name in the same directory, then renamed. Concurrent
 //   writers of one
-//     entry write the same bytes; the last rename wins. No lock, no index, nothing to repair after a crash.
+//     entry write payloads of which either serves; the last rename wins. No lock, no index, nothing to repair after a crash.
 //     There is no fsync: an entry lost by a power failure fails its digest, which is a miss.
 //   - Entries are read with read(), never mapped: a file replaced under us must not become a SIGBUS.
 //   - The directory must belong to the user and be writable by nobody else, else it is not used: what is

@@ -202,9 +202,12 @@ Status CachingToolchain::compile_ahead(std::span<const KernelSource> sources) {
     if (source.debug_info || !seen.insert(digest).second || cache.load(digest)) continue;
     missing[{source.fast_math, source.opt}].push_back(source);
   }
-  for (const auto& [flags, group] : missing)
-    if (group.size() > 1) SUTURE_TRY_VOID(compile_joined(group, cache));
-  return ok_status();
+  Status ended = ok_status();
+  for (const auto& [flags, group] : missing) {
+    if (group.size() < 2) continue;
+    if (Status joined = compile_joined(group, cache); !joined.ok()) ended = std::move(joined);
+  }
+  return ended;
 }
 
 Status CachingToolchain::compile_joined(const std::vector<KernelSource>& sources, KernelCache& cache) {

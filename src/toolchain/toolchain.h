@@ -65,8 +65,9 @@ class Toolchain {
   virtual ~Toolchain() = default;
   virtual std::string name() const = 0;
   virtual Result<std::unique_ptr<KernelLibrary>> compile(const KernelSource& source) = 0;
-  // Compiles what is not in the disk cache in one run of the compiler, so that compile() finds it there. Without a cache nothing
-  // is done. Sources with debug_info are left out. An error tells nothing of any one source: compile() does.
+  // Compiles what is not in the disk cache in one run of the compiler per set of flags, so that compile() finds it there. A source
+  // that is alone with its flags is left for compile(), and so are those with debug_info; without a cache all are. An error tells
+  // nothing of any one source: compile() does.
   virtual Status compile_ahead(std::span<const KernelSource> sources) = 0;
   virtual int64_t compiler_runs() const = 0;  // until now, also those that failed
   // A listing of KernelLibrary::object. Loads LLVM, or runs a program.

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import suture
+from suture import _core
+from suture._minify import run_case
 from suture._minify.case import Case, CaseError, Input, inputs_of, make_objects
 from suture._minify.run_case import run
 from suture._minify.signature import Outcome, Signature, Verdict, normalise
@@ -228,3 +230,25 @@ def test_another_failure_is_told_apart():
 def test_a_signature_needs_a_failure():
     with pytest.raises(ValueError, match="no failure"):
         Signature.of(Outcome("pass"))
+
+
+def test_rounding_to_float32_is_no_wrong_value_of_a_float64():
+    """The last place of a sine in float32 is 2**29 places of the float64 that it becomes."""
+    text = """graph "f" captured
+  a = placeholder() : f32[64] ; "a"
+  b = placeholder() : i64[64] ; "b"
+  sin = sin(a) : f32[64] ; "np.sin"
+  add = add(b, b) : i64[64] ; "+"
+  mul = mul(sin, add) : f64[64] ; "*"
+  inputs a, b
+  return mul
+"""
+    graph = _core.Graph.from_text(text)
+    given = [np.linspace(-3, 3, 64, dtype=np.float32), np.arange(64)]
+    case = Case(graph.to_text(), inputs_of(given))
+    right = graph.forward()(*given)[0]
+    off = right + np.spacing(np.float32(np.abs(right).max()))
+    assert run_case.compare(case, (off,), given) is None
+    assert run_case.compare(case, (right + 0.5,), given).kind == "wrong_value"
+    exact = Case(graph.subgraph(["add"])[0].to_text(), inputs_of([given[1]]))
+    assert run_case.coarseness(exact) == 0

@@ -133,10 +133,13 @@ def _place_of(module: str, roots: list[str]) -> str | None:
 def _files_of(place: str) -> list[Path]:
     """What there is to read of it, of a size that programs have. A file from elsewhere may name any directory as a package."""
     found = Path(place)
-    entries = islice(found.rglob("*"), _MOST_ENTRIES) if found.is_dir() else [found]
-    return sorted(
-        each for each in entries if each.suffix == ".py" and each.is_file() and each.stat().st_size < _LARGEST
-    )
+    try:
+        entries = islice(found.rglob("*"), _MOST_ENTRIES) if found.is_dir() else [found]
+        return sorted(
+            each for each in entries if each.suffix == ".py" and each.is_file() and each.stat().st_size < _LARGEST
+        )
+    except OSError:  # it went away, or may not be read
+        return []
 
 
 def _imports_of(file: Path) -> list[str]:

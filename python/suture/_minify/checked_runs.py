@@ -57,9 +57,8 @@ def checked(compiled: Compiled, watched: Watched) -> Compiled:
             fits = not _misfit(watched, case.objects())
             compile_graph, looks = watched.compiler(case) if looks and fits else None, False
             judged = case if fits else case.with_(check="run")  # no op is looked at alone
-            wrong = run_case.compare(
-                judged, tuple(outputs), list(inputs), compile_graph, given=heard.texts, owed=watched.is_native
-            )
+            owed = watched.is_native and heard.texts is not None
+            wrong = run_case.compare(judged, tuple(outputs), list(inputs), compile_graph, given=heard.texts, owed=owed)
             kept = [each for reference in earlier if (each := reference()) is not None]
             wrong = wrong or run_case.given_again(outputs, inputs, kept, calls, calls - 1)
             earlier[:] = [weakref.ref(each) for each in outputs if isinstance(each, np.ndarray)]

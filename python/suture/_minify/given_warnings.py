@@ -8,10 +8,14 @@
 What the program ignores is given to nobody; what its filters turn into an exception is raised where it is given. The others are
 given again when the call is over, at their places. What the filters show once only may be shown once more after each call: to
 listen makes Python forget what it has shown.
+
+Python keeps what listens to warnings for the whole process: with other threads in it, nobody could tell whose a warning is, and
+two who listen would take away each other's. Then nobody listens, and `texts` is None.
 """
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Sequence
 from types import TracebackType
@@ -42,10 +46,13 @@ class Heard:
     """The warnings of a block."""
 
     def __init__(self) -> None:
-        self._catch = warnings.catch_warnings(record=True)
-        self.texts: list[str] = []
+        self._catch: warnings.catch_warnings[Any] | None = None
+        self.texts: list[str] | None = None
 
     def __enter__(self) -> Heard:
+        if threading.active_count() > 1:
+            return self
+        self._catch = warnings.catch_warnings(record=True)
         self._given: Any = self._catch.__enter__()
         listen_always(keep=("ignore", "error"))
         return self
@@ -53,6 +60,8 @@ class Heard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._catch is None:
+            return
         self._catch.__exit__(kind, error, trace)
         self.texts = texts_of(self._given)
         for warning in self._given:

@@ -189,7 +189,6 @@ def minimise(
                 search.begin_again()
                 search.run()
                 search.check()
-            search.come_nearer()
         except (KeyboardInterrupt, _Stop) as stop:
             judge.close(kill=True)
             search.result.complete = False
@@ -198,6 +197,8 @@ def minimise(
             judge.close(kill=True)
             search.result.complete = False
             search.result.stopped = plain_text.not_run(error)
+        else:
+            search.come_nearer()
         search.finish()
     return search.result
 
@@ -373,7 +374,9 @@ class _Search:
             return cases
         for choice, chance in reducer.look_ahead(together.MOST - 1, together.LEAST_CHANCE):
             case = self._built(stage, choice)
-            if case is not None and case.key not in self._known and together.is_worth_it(chance, case.op_count):
+            if case is None or case.key in self._known or not together.has_flags_of(case, beside):
+                continue
+            if together.is_worth_it(chance, case.op_count):
                 cases.append(case)
         return cases
 
@@ -498,7 +501,10 @@ class _Search:
             if getattr(passing, name) == getattr(case, name):
                 continue
             nearer = case.with_(**{name: getattr(passing, name)})
-            verdict = self._known.get(nearer.key) or self._oracle.judge([nearer])[0].verdict
+            try:
+                verdict = self._known.get(nearer.key) or self._oracle.judge([nearer])[0].verdict
+            except (KeyboardInterrupt, OSError):  # the search is done, and its result stays
+                return
             if verdict is Verdict.PASS:
                 self.result.passing = nearer
                 return

@@ -261,7 +261,8 @@ class _Job:
     def may_be_of_others(self, outcome: Outcome, verdict: Verdict, new_child: bool) -> bool:
         """What ran before in its child may have used up what it needed: memory, files."""
         lacks_memory = outcome.kind == INVALID and outcome.exception == "MemoryError"
-        return not self.alone and not new_child and (verdict is Verdict.OTHER or lacks_memory)
+        was_alone = new_child and not self.joined
+        return not self.alone and not was_alone and (verdict is Verdict.OTHER or lacks_memory)
 
 
 class Oracle:
@@ -377,11 +378,11 @@ class Oracle:
         """Each in a child of its own."""
         return self._runs_of(self.case, count, 1)
 
-    def _runs_of(self, case: Case, count: int, together: int) -> list[Outcome]:
-        """`together`: so many in one child, if it lives that long."""
+    def _runs_of(self, case: Case, count: int, in_one_child: int) -> list[Outcome]:
+        """in_one_child: so many, if it lives that long."""
         outcomes: list[Outcome] = []
         while len(outcomes) < count:
-            outcomes += self._run([case], times=min(count - len(outcomes), together))
+            outcomes += self._run([case], times=min(count - len(outcomes), in_one_child))
             if outcomes[-1].kind == "hang":
                 break  # once is long enough
         return outcomes

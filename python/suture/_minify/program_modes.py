@@ -47,10 +47,14 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
     return modes.REPRODUCED
 
 
+def _wait_of(found: ProgramFile, settings: Settings) -> float:
+    """Seconds that a run may take."""
+    return (found.run_limit if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
+
+
 def _goal_of(found: ProgramFile, path: Path, settings: Settings) -> goals.Goal:
     """As the file says, run with the backend that the program names."""
-    wait = (found.run_limit if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
-    goal = goals.Goal(found.goal, program.place_of(found, path), found.arguments, wait)
+    goal = goals.Goal(found.goal, program.place_of(found, path), found.arguments, _wait_of(found, settings))
     goal.function, goal.expected = found.function, found.expected
     goal.run_as_it_is()
     return goal
@@ -95,16 +99,18 @@ def _bisect(path: Path, settings: Settings, say: Say) -> int:
 
 
 def bisection(path: Path, settings: Settings, progress: Callable[[str], None]) -> Bisection:
-    """The program fails when `query` says so: settings of the compiler reach it through the environment."""
+    """The program fails when `query` says so: settings of the compiler reach it through the environment. `query` runs the program
+    up to four times, each within the limit of a run."""
     from suture._minify import bisect
 
     found = program_file.load(path)
+    wait = _wait_of(found, settings)
     with _goal_of(found, path, settings) as goal:
         if goal.is_of_results and (fault := bisect.outside_of_graphs(goal, found.in_place)):
             return fault
         told = goal.told
     answer = bisect.bisect_program(
-        [str(path), "query"], progress=progress, seconds=4 * settings.run_limit, untold=modes.CANNOT_RUN
+        [str(path), "query", "--run-limit", f"{wait:g}"], progress=progress, seconds=4 * wait, untold=modes.CANNOT_RUN
     )
     if answer.reproduced:
         answer.signature = told  # not how `query` ends

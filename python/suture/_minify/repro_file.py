@@ -196,19 +196,26 @@ def replace(path: Path, repro: ReproFile) -> None:
     kept = [
         (each, each.with_name(f".{each.name}.kept")) for each in (path, _data_directory(path)) if os.path.lexists(each)
     ]
-    for each, aside in kept:
-        each.rename(aside)
+    moved = []
     try:
+        for each, aside in kept:
+            _discard(aside)  # of a process that was killed here
+            each.rename(aside)
+            moved.append((each, aside))
         write(repro, path.parent, path.stem)
     except BaseException:
-        for each, aside in kept:
+        for each, aside in moved:
             aside.rename(each)
         raise
     for _, aside in kept:
-        if aside.is_dir():
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            aside.unlink(missing_ok=True)
+        _discard(aside)
+
+
+def _discard(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def remove(path: Path) -> None:

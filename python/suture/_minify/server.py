@@ -130,8 +130,12 @@ class Server:
         if free < _ROOM and config.cache_dir != "off":
             config.cache_dir = "off"
             shutil.rmtree(self._kernels, ignore_errors=True)
-            while self._spares:  # they would go on filling it
+            # These would go on filling it.
+            while self._spares:
                 self._end(self._spares.pop())
+            if self._shared is not None:
+                self._end(self._shared)
+                self._shared = None
 
     def _fork_spares(self) -> None:
         """As long as there is nothing else to do."""
@@ -263,9 +267,13 @@ class _Stage:
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, 2 * self._FORM.size)
+        self._note_compiles()
+
+    def _note_compiles(self) -> None:
+        self._FORM.pack_into(self._memory, self._FORM.size, _core.compiler_runs())
 
     def begin(self, name: str) -> None:
-        self._FORM.pack_into(self._memory, self._FORM.size, _core.compiler_runs())
+        self._note_compiles()
         word = time.monotonic_ns() >> self._BITS << self._BITS | self._NAMES.index(name)
         self._FORM.pack_into(self._memory, 0, word)
 
@@ -308,6 +316,7 @@ def _serve_requests(pipe: socket.socket, arrays: dict[str, np.ndarray], director
             if request["ahead"]:
                 stage.begin(AHEAD)
                 together.compile_rows(request["ahead"])
+                _limit_processor_time(request["limits"])
             for row in [row for row in request["cases"] for _ in range(request["times"])]:
                 outcome = _run_case(Case.from_dict(row, arrays.__getitem__), stage)
                 tell(outcome.to_dict())

@@ -50,15 +50,21 @@ def is_large(case: Case) -> bool:
     return case.op_count > _LARGE
 
 
+def has_flags_of(case: Case, other: Case) -> bool:
+    """Whether one run of the compiler can do both."""
+    return case.numerics == other.numerics and all(
+        case.options.get(name) == other.options.get(name) for name in ("kernel_opt", "debug_info")
+    )
+
+
 def compile_rows(rows: Iterable[Row]) -> None:
-    """In this process, into its disk cache. What cannot be compiled is left for its own turn."""
+    """In this process, into its disk cache; without one it would be for nothing. What cannot be compiled is left for its own turn."""
+    if config.cache_dir == "off":
+        return
     graphs = []
     for text, numerics, options in rows:
         try:
             graphs.append((_core.Graph.from_text(text), numerics, config.texts(options)))
-        except Exception:
+        except (ValueError, TypeError):
             continue
-    try:
-        _core.compile_ahead(graphs)
-    except Exception:
-        return
+    _core.compile_ahead(graphs)

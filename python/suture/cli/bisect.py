@@ -92,7 +92,7 @@ def _bisect(arguments: argparse.Namespace, progress: Progress) -> Bisection:
             raise ValueError(f"{path} says itself what is wrong: it takes no --slow and no --goal")
         if problem := refuse_args(arguments, f"{path} has the arguments of its program"):
             raise ValueError(problem)
-        settings = Settings(**{"run_limit": arguments.seconds / 4} if arguments.seconds else {})
+        settings = Settings(**{"run_limit": arguments.seconds} if arguments.seconds else {})
         return program_modes.bisection(path, settings, progress)
     case = _case_of(path)
     if case is not None:

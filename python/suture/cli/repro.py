@@ -1,7 +1,7 @@
 """suture repro FILE [MODE]: what `python FILE MODE` does, without running the file: for files that come from somebody else.
 
-The file is read by its syntax tree (suture._minify.repro_file, program_file). `explain` and `analyze` run nothing that is in it;
-`run`, `query`, `minify` and `bisect` run what they need of it: the backend or the program.
+The file is read by its syntax tree (suture._minify.repro_file, program_file). `explain` runs nothing that is in it, and `analyze` only with
+--run-code; `run`, `query`, `minify` and `bisect` run what they need of it: the backend or the program.
 Exit code: that of the mode (suture.repro); 2 when the file is none of ours.
 """
 
