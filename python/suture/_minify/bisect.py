@@ -180,7 +180,7 @@ def bisect_goal(
     found = _Search(subject, progress).result()
     if found.reproduced:
         found.signature = goal.told
-        if goal.is_of_results and not found.op:
+        if goal.is_of_results:
             found.hint = f"which op: SUTURE_REPRO_AFTER=capture SUTURE_REPRO_LEVEL=4 python {shlex.join(command)}"
     return found
 

@@ -108,6 +108,7 @@ class Result:
     run_limit: float = RUN_SECONDS
     complete: bool = True
     stopped: str = ""
+    cut_short: bool = False  # it could go on
     outcome: Outcome | None = None
     notes: list[str] = field(default_factory=list)  # what else the user should know
 
@@ -192,11 +193,11 @@ def minimise(
         except (KeyboardInterrupt, _Stop) as stop:
             judge.close(kill=True)
             search.result.complete = False
-            search.result.stopped = str(stop) or "interrupted"
+            search.result.stopped, search.result.cut_short = str(stop) or "interrupted", True
         except OSError as error:  # of a test: no room for the candidate
             judge.close(kill=True)
             search.result.complete = False
-            search.result.stopped = plain_text.not_run(error)
+            search.result.stopped, search.result.cut_short = plain_text.not_run(error), True
         else:
             search.come_nearer()
         search.finish()

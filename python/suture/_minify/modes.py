@@ -359,7 +359,7 @@ def minify_by_command(
 
 def _way_on(result: Result, settings: Settings) -> list[str]:
     """How a search that was cut short can be taken up."""
-    if result.complete:
+    if not result.cut_short:
         return []
     if settings.checkpoint:
         return [f"The same command goes on from {shown(settings.checkpoint)}."]

@@ -10,7 +10,7 @@
     if __name__ == "__main__": raise SystemExit(main(__file__, ...))
 
 Everything but the two functions is literals. `load` reads a file by its syntax tree and runs nothing: who receives one can look
-at it, and `explain` and `analyze` work, before any line of it is executed.
+at it with `suture repro` (explain, analyze) before any line of it is executed.
 '''
 
 from __future__ import annotations
@@ -310,7 +310,10 @@ def _docstring(repro: ReproFile, path: Path) -> str:
         (first, "run it once; exit code 1: REPRODUCED, 0: NOT, 77: cannot run here"),
         ("query", "the same, for other tools: says nothing but the verdict"),
         ("explain", "say what this file holds; runs nothing of it"),
-        ("analyze", "name the first op whose result is wrong, or without which it does not fail"),
+        (
+            "analyze --run-code" if repro.backend_code else "analyze",
+            "name the first op whose result is wrong, or without which it does not fail",
+        ),
         ("bisect", "name the stage and the pass that make the difference"),
     ]
     lines = [
