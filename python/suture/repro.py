@@ -272,10 +272,9 @@ def run_mode(
     if mode == "explain":
         say(modes.explained(repro))
         return modes.DONE
-    if mode == "analyze" and repro.backend_code and not settings.run_code:
-        return modes.analyze(repro, settings, say)
     try:
-        modes.install_backend(repro, make_backend)
+        if mode != "analyze" or modes.may_analyze(repro, settings):
+            modes.install_backend(repro, make_backend)
     except Exception as error:  # of the user's backend
         return modes.cannot_run(f"the backend could not be made: {type(error).__name__}: {error}", say)
     if mode == "minify":

@@ -165,7 +165,7 @@ def test_level_4_leaves_a_launcher_of_the_program(
     sound = launcher.read_text().replace("kind=drop_guard", "")
     launcher.write_text(sound)
     asked = run_python(str(launcher), "query")
-    assert (asked.returncode, asked.stdout) == (0, "NOT REPRODUCED: its results are NumPy's\n")
+    assert (asked.returncode, asked.stdout) == (0, "NOT REPRODUCED: the results of f are NumPy's\n")
 
 
 def test_the_file_is_the_program_for_tools_that_run_programs(run_python: Run, tmp_path: Path) -> None:

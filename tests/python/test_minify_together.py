@@ -8,8 +8,8 @@ import pytest
 from bench.minify_native_faults import native_chain, native_dag
 from suture import _core
 from suture._config import config
+from suture._minify import run_case, together
 from suture._minify import server as server_module
-from suture._minify import together
 from suture._minify.case import Case
 from suture._minify.minimise import Result, minimise
 from suture._minify.oracle import Limits, Oracle
@@ -130,10 +130,24 @@ def test_a_compiler_that_hangs_is_met_in_a_child_only(monkeypatch: pytest.Monkey
     assert time.monotonic() - start < 30
 
 
-def test_graphs_that_cannot_be_read_or_compiled_are_left_out(tmp_path):
-    good = native_chain(4, "mul", "")
-    rows = [("no graph", "exact", {}), together.row_of(good), (good.graph_text, "exact", {"no_such_option": 1})]
-    together.compile_rows(rows)  # does not raise
+def test_graphs_that_cannot_be_read_or_compiled_are_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    """The two others are compiled in one run, and no run is needed when it is their turn."""
+    monkeypatch.setattr(config, "cache_dir", str(tmp_path / "kernels"))
+    good = [native_chain(count, "mul", "") for count in (3, 4)]
+    bad = [("no graph", "exact", {}), (good[0].graph_text, "exact", {"no_such_option": 1})]
+    before = _core.compiler_runs()
+    together.compile_rows([bad[0], together.row_of(good[0]), bad[1], together.row_of(good[1])])
+    assert _core.compiler_runs() == before + 1
+    for case in good:
+        assert run_case.run(case).kind == "pass"
+    assert _core.compiler_runs() == before + 1
+
+
+def test_without_a_cache_nothing_is_compiled_along(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(config, "cache_dir", "off")
+    before = _core.compiler_runs()
+    together.compile_rows([together.row_of(native_chain(count, "mul", "")) for count in (3, 4)])
+    assert _core.compiler_runs() == before
 
 
 def test_small_graphs_come_along_at_small_odds_and_large_ones_at_good_ones():

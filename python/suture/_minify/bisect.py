@@ -30,11 +30,11 @@ from typing import Any
 
 from suture._minify.case import Case
 from suture._minify.compile_texts import PARTS, Texts, diffs_of, one_sided, paired
-from suture._minify.defaults import RUN_SECONDS
+from suture._minify.defaults import PROGRAM_SECONDS, RUN_SECONDS
 from suture._minify.failing_op import failing_op, op_text, place_text, wait_less
 from suture._minify.first_failing import first_failing
 from suture._minify.goals import Goal
-from suture._minify.signature import Outcome, Signature, Verdict
+from suture._minify.signature import OF_VALUES, Outcome, Signature, Verdict
 from suture._minify.variants import CaseSubject, GoalSubject, Probe, ProgramSubject, SlowSubject, Subject, Variant
 
 FULL = Variant("as it fails")
@@ -70,7 +70,6 @@ _LIMITS = {"optional passes": "pass_limit", "fusion": "fusion_limit"}
 NOTHING_COMPILED = Variant("the program, nothing compiled", "", {}, {"disable": True})
 _INTERPRETED = ("eager", "lowered_eager")  # backends without kernels
 _OF_PROCESS = ("toolchain", "disable")  # settings of a variant that are no options of its graphs
-_VALUES = ("wrong_value", "wrong_dtype", "wrong_shape", "wrong_strides", "wrong_alias")  # kinds of results
 
 
 @dataclass
@@ -160,7 +159,7 @@ def bisect_slow(
 def bisect_program(
     command: list[str],
     *,
-    seconds: float = 60.0,
+    seconds: float = PROGRAM_SECONDS,
     progress: Progress = lambda text: None,
     untold: int | None = None,
 ) -> Bisection:
@@ -170,12 +169,18 @@ def bisect_program(
 
 
 def bisect_goal(
-    command: list[str], goal: Goal, text: str, *, seconds: float = 60.0, progress: Progress = lambda text: None
+    command: list[str],
+    goal: Goal,
+    text: str,
+    *,
+    seconds: float = PROGRAM_SECONDS,
+    progress: Progress = lambda text: None,
 ) -> Bisection:
     """Of `python COMMAND`, a program with this `text`: the failure is that it reaches the goal. A result that is wrong with right
     graphs is no matter of passes and kernels: what is at fault is said instead."""
     subject = GoalSubject(command, goal, seconds)
-    if goal.is_of_results and subject.run(FULL).failed and (fault := outside_of_graphs(goal, text)):
+    fails = any(subject.run(FULL).failed for _ in range(CONFIRMING)) if goal.is_of_results else False
+    if fails and (fault := outside_of_graphs(goal, text)):
         return fault
     found = _Search(subject, progress).result()
     if found.reproduced:
@@ -322,7 +327,7 @@ class _Search:
     def _ignore_conditions(self, outcome: Outcome) -> None:
         """When kernels give the wrong value with no condition told to NumPy, too."""
         subject = self.subject
-        if type(subject) is CaseSubject and outcome.kind in _VALUES and subject.signature is not None:
+        if type(subject) is CaseSubject and outcome.kind in OF_VALUES and subject.signature is not None:
             subject.quiet = True
             self.found.runs += 1
             subject.quiet = subject.signature.judge(subject.run(FULL)) is Verdict.SAME

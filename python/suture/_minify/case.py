@@ -243,9 +243,13 @@ class Case:
         return sum(item.nbytes for item in self.inputs)
 
     @property
+    def ops(self) -> list[dict[str, Any]]:
+        """Nodes that compute something, as rows of graph.nodes."""
+        return [node for node in self.graph.nodes if node["kind"] != "Input"]
+
+    @property
     def op_count(self) -> int:
-        """Nodes that compute something."""
-        return sum(node["kind"] != "Input" for node in self.graph.nodes)
+        return len(self.ops)
 
     def objects(self) -> list[Any]:
         """Fresh inputs for one call."""

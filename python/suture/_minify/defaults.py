@@ -4,3 +4,4 @@ from __future__ import annotations
 
 BUDGET = 2000  # judged candidates that lead the search
 RUN_SECONDS = 30.0  # of one stage of one run; longer is a hang
+PROGRAM_SECONDS = 60.0  # of a run of a program that is bisected

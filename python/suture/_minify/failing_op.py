@@ -20,7 +20,7 @@ def failing_op(
     """Its row in the graph; None when no beginning of the program fails as the subject's signature says, in one of so many runs."""
     signature = subject.signature
     assert signature is not None
-    ops = [node for node in subject.case.graph.nodes if node["kind"] != "Input"]
+    ops = subject.case.ops
 
     def fails(count: int) -> bool:
         part = _prefix(subject.case, [node["name"] for node in ops[:count]])

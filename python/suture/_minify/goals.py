@@ -72,10 +72,11 @@ class Ending:
 
 @dataclass(frozen=True)
 class Answer:
-    """reached: whether a program reaches the goal; None: it cannot be told. why: in words."""
+    """reached: whether a program reaches the goal; None: it cannot be told. why: in words. function: whose result is another one."""
 
     reached: bool | None
     why: str
+    function: str = ""
 
 
 @dataclass(frozen=True)
@@ -220,11 +221,11 @@ class Goal:
             return Answer(same, ending.told_of("it"))
         report = _report(ending)
         if report and (why := self._why(report)):
-            self.function = self.function or (self.finding(report)["function"] if self.is_of_results else "")
-            return Answer(True, why)
+            return Answer(True, why, self.finding(report)["function"] if self.is_of_results else "")
         if not report or report["verdict"] == "failed":
             return Answer(None, f"{ending.told_of('`suture check` on the program')} and says nothing of the goal")
-        return Answer(False, "its results are NumPy's" if self.is_of_results else "the goal is not reached")
+        whose = f"the results of {self.function}" if self.function else "its results"
+        return Answer(False, f"{whose} are NumPy's" if self.is_of_results else "the goal is not reached")
 
     def _in_a_new_process(self, text: str) -> Ending:
         found = [str(self._path.absolute().parent), *(part for part in sys.path if part)]

@@ -23,7 +23,7 @@ from suture._minify import backend_needs, launcher, lowered, plain_text, repro_f
 from suture._minify.case import Case, CaseError, signature_of_inputs
 from suture._minify.certify import CANNOT_RUN, NOT_REPRODUCED, REPRODUCED, Certificate, certify, in_words
 from suture._minify.defaults import BUDGET, RUN_SECONDS
-from suture._minify.signature import INTERESTING, INVALID, PASSED, Outcome, Signature, Verdict
+from suture._minify.signature import INTERESTING, INVALID, OF_VALUES, PASSED, Outcome, Signature, Verdict
 
 if TYPE_CHECKING:
     from suture._minify.minimise import Result
@@ -47,7 +47,7 @@ class Settings:
     """
     workers     cases that are judged at the same time; the result does not depend on it
     seconds     of the whole search; None: until it is done
-    run_limit   seconds that one stage of a run may take; longer is a hang
+    run_limit   seconds that one stage of a run may take; longer is a hang. None: what the file says, or RUN_SECONDS
     budget      runs that the search may be led by
     out         directory for the files; None: SUTURE_COMPILE_DEBUG_DIR or the working directory
     checkpoint  file that keeps verdicts, from which the search goes on after an end that came too early
@@ -57,12 +57,16 @@ class Settings:
 
     workers: int = 1
     seconds: float | None = None
-    run_limit: float = RUN_SECONDS
+    run_limit: float | None = None
     budget: int = BUDGET
     out: Path | None = None
     checkpoint: Path | None = None
     log: Path | None = None
     run_code: bool = False
+
+    def wait(self, of_file: float = 0.0) -> float:
+        """Seconds after which a run is a hang. of_file: what the file says; 0: nothing."""
+        return self.run_limit or of_file or RUN_SECONDS
 
     @property
     def directory(self) -> Path:
@@ -90,13 +94,16 @@ def install_backend(repro: ReproFile, make_backend: Callable[[], Any] | None) ->
 
 
 def backend_maker(repro: ReproFile) -> Callable[[], Any] | None:
-    """make_backend() of a file that was read: the one thing of it that is executed, and only when the graph is to be run."""
+    """make_backend() of a file that was read: the one thing of it that is executed, and only when this is called."""
     if not repro.backend_code:
         return None
-    namespace: dict[str, Any] = {"__name__": "suture_repro"}
-    exec(compile(repro.backend_code, "<backend of the repro file>", "exec"), namespace)
-    made: Callable[[], Any] = namespace["make_backend"]
-    return made
+
+    def make_backend() -> Any:
+        namespace: dict[str, Any] = {"__name__": "suture_repro"}
+        exec(compile(repro.backend_code, "<backend of the repro file>", "exec"), namespace)
+        return namespace["make_backend"]()
+
+    return make_backend
 
 
 def expected_of(repro: ReproFile) -> Signature | None:
@@ -127,7 +134,7 @@ def _seen(repro: ReproFile, settings: Settings) -> _Seen:
     # What comes and goes is waited for; two calls may agree by chance.
     waits = RATE in repro.origin or (expected is not None and expected.kind == "nondeterministic")
     attempts = runs_until_seen(_number(repro, RATE)) if waits else 1
-    wait = (_number(repro, WAIT) if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
+    wait = settings.wait(_number(repro, WAIT))
     with Oracle(repro.case, limits=Limits(seconds=wait)) as oracle:
         outcome = oracle.outcomes([repro.case])[0]
         while not is_wanted(outcome, expected) and oracle.runs < attempts:
@@ -196,16 +203,7 @@ def _needs_of(repro: ReproFile) -> backend_needs.Needs:
 
 
 # Outcomes in which every value can be looked at: the graph compiles, and a call of it comes back.
-_COMES_BACK = (
-    PASSED,
-    "wrong_value",
-    "wrong_dtype",
-    "wrong_shape",
-    "wrong_strides",
-    "wrong_alias",
-    "warning",
-    "nondeterministic",
-)
+_COMES_BACK = (PASSED, *OF_VALUES, "warning", "nondeterministic")
 
 
 def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
@@ -214,7 +212,7 @@ def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
     from suture._minify import taps
     from suture._minify.analysis_text import text_of
 
-    if repro.backend_code and not settings.run_code:
+    if not may_analyze(repro, settings):
         return _analyzed_unrun(repro, say)
     seen = _seen(repro, settings)
     found = None
@@ -228,11 +226,16 @@ def analyze(repro: ReproFile, settings: Settings, say: Say) -> int:
     return _told(repro, seen, say)
 
 
+def may_analyze(repro: ReproFile, settings: Settings) -> bool:
+    """Whether the mode analyze runs the graph."""
+    return settings.run_code or not repro.backend_code
+
+
 def _analyzed_unrun(repro: ReproFile, say: Say) -> int:
     from suture._minify import suspects
     from suture._minify.failing_op import op_text, place_text
 
-    ops = [node for node in repro.case.graph.nodes if node["kind"] != "Input"]
+    ops = repro.case.ops
     kind, message = (str(repro.expected.get(word, "")) for word in ("kind", "message"))
     named, why = suspects.evidence(repro.case, Outcome(kind, message=message))
     told = [node for node in ops if node["name"] in named] or (ops if len(ops) <= _FEW else [])
@@ -265,7 +268,7 @@ def bisect(repro: ReproFile, settings: Settings, say: Say) -> int:
     from suture._minify import bisect as bisection
     from suture._minify.bisect_text import text_of
 
-    found = bisection.bisect(repro.case, progress=lambda label: say(f"running: {label}"), seconds=settings.run_limit)
+    found = bisection.bisect(repro.case, progress=lambda label: say(f"running: {label}"), seconds=settings.wait())
     say(text_of(found).rstrip("\n"))
     return found.exit_code
 
@@ -327,7 +330,7 @@ def minify(
             workers=settings.workers,
             progress=progress,
             checkpoint=settings.checkpoint,
-            limits=Limits(seconds=settings.run_limit),
+            limits=Limits(seconds=settings.wait()),
             budget=settings.budget,
             seconds=settings.seconds,
             oracle=oracle,
@@ -352,7 +355,7 @@ def minify_by_command(
     """Reduces what the file holds as long as the command accepts it."""
     from suture._minify.predicate import CaseTest, Command, TestOracle
 
-    judge = Command(command, settings.run_limit)
+    judge = Command(command, settings.wait())
     oracle = TestOracle(repro.case, CaseTest(judge, repro, name), workers=settings.workers, stop=judge.stop)
     return minify(repro, settings, say, watch, oracle)
 
@@ -413,7 +416,7 @@ def _certified(written: ReproFile, path: Path, settings: Settings) -> Certificat
     if certificate.exit_code != NOT_REPRODUCED or RATE in written.origin:
         return certificate
     try:
-        with Oracle(written.case, expected_of(written), Limits(seconds=settings.run_limit)) as oracle:
+        with Oracle(written.case, expected_of(written), Limits(seconds=settings.wait())) as oracle:
             if not oracle.comes_and_goes():
                 return certificate
         repro_file.replace(path, replace(written, origin=written.origin | {RATE: oracle.rate}))

@@ -194,7 +194,8 @@ class _Server:
             "arrays": [(item.digest, item.dtype, item.shape) for item in arrays],
         }
         wire.send(self.connection, header, [item.data.tobytes() for item in arrays])
-        self.has_kernels_of.update(map(together.key_of, (*cases, *ahead)))
+        if not alone:  # those keep nothing
+            self.has_kernels_of.update(together.key_of(case) for case in (*cases, *ahead) if case.backend == "native")
 
     def answer(self) -> _Answer:
         told, _ = wire.receive(self.connection)

@@ -82,13 +82,13 @@ def place_of(held: ProgramFile, path: Path) -> Path:
 def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> Done:
     """As `minify`, of a text that stands for the file."""
     if kept.command is not None:
-        judge = predicate.Command(kept.command, settings.run_limit, file.absolute().parent)
+        judge = predicate.Command(kept.command, settings.wait(), file.absolute().parent)
         checkpoint = _checkpoint(settings, text, ["predicate", kept.command])
         test = predicate.TextTest(judge, file.name)
         result = _reduced(text, test, judge.stop, settings, settings.workers, say, checkpoint)
         path = _written(result, settings, say, lambda: _write(result.text, settings))
         return _told(Done(result, path), settings, say)
-    with goals.Goal(kept.goal, file, kept.arguments, settings.run_limit) as goal:
+    with goals.Goal(kept.goal, file, kept.arguments, settings.wait()) as goal:
         checkpoint = _checkpoint(settings, text, ["goal", kept.goal, *kept.arguments])
         result = _reduced_to_goal(text, goal, settings, say, checkpoint)
         if not result.complete:  # the search was stopped, and the goal with it
@@ -100,7 +100,7 @@ def reduce(text: str, file: Path, settings: Settings, say: Say, kept: Kept) -> D
             list(kept.arguments),
             directory=str(file.absolute().parent),
             expected=goal.expected,
-            run_limit=settings.run_limit if goal.hangs else 0.0,
+            run_limit=settings.wait() if goal.hangs else 0.0,
             origin=kept.origin or origin_of(text, file, goal.function),
         )
         fault = _explained(found, goal)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suture._minify import goals, modes, plain_text, program, program_file
-from suture._minify.defaults import RUN_SECONDS
 from suture._minify.modes import Say, Settings
 from suture._minify.oracle import MinifyError, NotReproduced
 from suture._minify.program_file import ProgramFile
@@ -47,14 +46,9 @@ def run_mode(mode: str, path: Path, settings: Settings, say: Say) -> int:
     return modes.REPRODUCED
 
 
-def _wait_of(found: ProgramFile, settings: Settings) -> float:
-    """Seconds that a run may take."""
-    return (found.run_limit if settings.run_limit == RUN_SECONDS else 0) or settings.run_limit
-
-
 def _goal_of(found: ProgramFile, path: Path, settings: Settings) -> goals.Goal:
     """As the file says, run with the backend that the program names."""
-    goal = goals.Goal(found.goal, program.place_of(found, path), found.arguments, _wait_of(found, settings))
+    goal = goals.Goal(found.goal, program.place_of(found, path), found.arguments, settings.wait(found.run_limit))
     goal.function, goal.expected = found.function, found.expected
     goal.run_as_it_is()
     return goal
@@ -104,7 +98,7 @@ def bisection(path: Path, settings: Settings, progress: Callable[[str], None]) -
     from suture._minify import bisect
 
     found = program_file.load(path)
-    wait = _wait_of(found, settings)
+    wait = settings.wait(found.run_limit)
     with _goal_of(found, path, settings) as goal:
         if goal.is_of_results and (fault := bisect.outside_of_graphs(goal, found.in_place)):
             return fault

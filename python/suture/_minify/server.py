@@ -74,7 +74,7 @@ class Server:
         self._spares: list[_Child] = []  # the next ones, forked ahead of time
         self._shared: _Child | None = None  # has run cases that ended in order
         self._was_new = False  # the last request took a new child
-        self._compiles = self._asked = False  # the compiler is loaded here; a child was looked at for it
+        self._has_compiler = self._asked = False  # the compiler is loaded here; a child was looked at for it
         self._kernels = os.path.join(self._directory, "kernels")
         config.cache_dir = self._kernels
 
@@ -104,9 +104,8 @@ class Server:
         try:
             child.begin(request, self._arrays)
             in_a_row, self._was_new = self._was_new and child.runs == 1, child.runs == 1
-            if (
-                in_a_row and not self._spares
-            ):  # the next request takes a new child, too: it is forked while this one works
+            # The next request takes a new child, too: it is forked while this one works.
+            if in_a_row and not self._spares:
                 self._spares.append(self._new_child())
             outcomes = child.outcomes(request, self._connection)
             rows = [outcome.to_dict() for outcome in outcomes]
@@ -145,13 +144,13 @@ class Server:
             self._spares.append(self._new_child())
 
     def _child_for(self, request: dict[str, Any]) -> _Child:
-        if not self._compiles and any(_compiles(case["backend"]) for case in request["cases"]):
+        if not self._has_compiler and any(_compiles(case["backend"]) for case in request["cases"]):
             self._load_compiler()
         return self._spares.pop(0) if self._spares else self._new_child()
 
     def _warm_up_like(self, child: _Child) -> None:
         """A backend that nobody knows may use the compiler; it is loaded once then, and not in each child."""
-        if self._compiles or self._asked:
+        if self._has_compiler or self._asked:
             return
         found = child.has_compiler()
         self._asked = found is not None
@@ -160,7 +159,7 @@ class Server:
 
     def _load_compiler(self) -> None:
         """A loaded compiler makes forks slower, so only those have it who use it."""
-        self._compiles = True
+        self._has_compiler = True
         if config.toolchain == "subprocess" or not os.path.exists(_core.plugin_path()):
             return  # a process per compile: nothing to load, and the compiler may hang
         warm_up("native")
@@ -202,7 +201,7 @@ class _Child:
         self.pipe, theirs = socket.socketpair()
         self._trace = os.memfd_create("traceback")
         self._stage = _Stage()
-        self._compiles = _core.compiler_runs()  # that were told, or are no runs of this child
+        self._told = _core.compiler_runs()  # that were told, or are no runs of this child
         self._pid = os.fork()
         if self._pid == 0:
             for connection in {self.pipe, *foreign}:
@@ -236,8 +235,8 @@ class _Child:
 
     def compiles(self) -> int:
         """Runs of a C++ compiler since the last time this was asked."""
-        before, self._compiles = self._compiles, self._stage.compiles()
-        return self._compiles - before
+        before, self._told = self._told, self._stage.compiles()
+        return self._told - before
 
     def has_compiler(self) -> bool | None:
         """Whether it has loaded one; None when it is dead."""

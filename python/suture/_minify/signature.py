@@ -43,6 +43,13 @@ KINDS = {
     "hang": "the time limit is over",
     "oom": "more memory is asked for than the limit allows",
 }
+OF_VALUES = (
+    "wrong_value",
+    "wrong_dtype",
+    "wrong_shape",
+    "wrong_strides",
+    "wrong_alias",
+)  # kinds in which a result is another one
 _KINDS_OF_SIGNALS: dict[int, str] = {
     signals.SIGSEGV: "segfault",
     signals.SIGBUS: "segfault",

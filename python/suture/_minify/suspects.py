@@ -53,7 +53,7 @@ class Suspects:
 
 def of(case: Case, failure: Outcome | None, first_wrong: str = "") -> list[Suspects]:
     """What to ask about, best evidence first. failure: the first one; first_wrong: a node."""
-    rows = [row for row in case.graph.nodes if row["kind"] != "Input"]
+    rows = case.ops
     if len(rows) < LEAST_OPS:
         return []
     best, why = _best_evidence(case, rows, failure, first_wrong)
@@ -85,7 +85,7 @@ def names_something(case: Case, failure: Outcome | None) -> bool:
 
 def evidence(case: Case, failure: Outcome | None) -> tuple[frozenset[str], str]:
     """Names of the ops that the failure itself points at, at most half of them, and why."""
-    return _best_evidence(case, [row for row in case.graph.nodes if row["kind"] != "Input"], failure, "")
+    return _best_evidence(case, case.ops, failure, "")
 
 
 def _best_evidence(

@@ -27,7 +27,7 @@ from suture import _core
 from suture._minify import child, run_case
 from suture._minify.case import Case
 from suture._minify.compile_texts import EVENTS, Texts, by_compile, texts_of
-from suture._minify.defaults import RUN_SECONDS
+from suture._minify.defaults import PROGRAM_SECONDS, RUN_SECONDS
 from suture._minify.goals import Goal, exception_in
 from suture._minify.program_runs import PREFIX, Ran, Request, Runs
 from suture._minify.signature import INVALID, Outcome, Signature, Verdict, kind_of_signal
@@ -202,7 +202,7 @@ class ProgramSubject:
     backend  of its graphs; names with a comma when there are several
     """
 
-    def __init__(self, command: Sequence[str], seconds: float = 60.0, untold: int | None = None) -> None:
+    def __init__(self, command: Sequence[str], seconds: float = PROGRAM_SECONDS, untold: int | None = None) -> None:
         """untold: the exit code with which it says that it cannot tell."""
         self.command, self.seconds, self._untold = list(command), seconds, untold
         self.signature: Signature | None = None
@@ -291,6 +291,7 @@ class GoalSubject(ProgramSubject):
         answer = self._goal.answer_of(self._run(environment, self._goal.words_of_check()))
         if answer.reached is None:
             return Outcome(INVALID, "run", message=answer.why)
+        self._goal.function = self._goal.function or answer.function  # from the first failing run on
         return Outcome("run_error", "run", message=answer.why) if answer.reached else Outcome("pass")
 
 

@@ -24,6 +24,17 @@ def add_program_arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "the Python program to run")
 
 
+def goal_word(words: str) -> str:
+    """The type of --goal."""
+    from suture._minify.goals import NoGoal, parse
+
+    try:
+        parse(words)
+    except NoGoal as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return words
+
+
 def add_file(parser: argparse.ArgumentParser, text: str) -> None:
     """FILE, and behind it what is its program's; all options of the verb are there already."""
     parser.add_argument("file", metavar="FILE", help=text)

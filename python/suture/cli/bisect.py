@@ -10,16 +10,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suture._minify.defaults import PROGRAM_SECONDS, RUN_SECONDS
 from suture.cli import USAGE
-from suture.cli._arguments import add_file, program_args, refuse_args
+from suture.cli._arguments import add_file, goal_word, program_args, refuse_args
 from suture.cli._streams import emit_text, say, text
 
 if TYPE_CHECKING:
     from suture._minify.bisect import Bisection, Progress
     from suture._minify.case import Case
-
-
-_SECONDS = 60.0  # longest run of a program
 
 
 class Command:
@@ -33,14 +31,17 @@ class Command:
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print the answer as JSON on stdout")
         parser.add_argument(
-            "--seconds", type=_positive, metavar="S", help="longest run of one variant (default: 30; of a program 60)"
+            "--seconds",
+            type=_positive,
+            metavar="S",
+            help=f"longest run of one variant (default: {RUN_SECONDS:g}; of a program {PROGRAM_SECONDS:g})",
         )
         parser.add_argument(
             "--slow", type=_positive, metavar="RATIO", help="the failure is to take more than RATIO times NumPy's time"
         )
         parser.add_argument(
             "--goal",
-            type=_goal,
+            type=goal_word,
             metavar="GOAL",
             help="of a program: what it does wrong, if not that it fails: other_result, or another goal of suture minify",
         )
@@ -60,16 +61,6 @@ class Command:
         else:
             text().write(text_of(found))
         return found.exit_code
-
-
-def _goal(words: str) -> str:
-    from suture._minify.goals import NoGoal, parse
-
-    try:
-        parse(words)
-    except NoGoal as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return words
 
 
 def _positive(word: str) -> float:
@@ -92,8 +83,7 @@ def _bisect(arguments: argparse.Namespace, progress: Progress) -> Bisection:
             raise ValueError(f"{path} says itself what is wrong: it takes no --slow and no --goal")
         if problem := refuse_args(arguments, f"{path} has the arguments of its program"):
             raise ValueError(problem)
-        settings = Settings(**{"run_limit": arguments.seconds} if arguments.seconds else {})
-        return program_modes.bisection(path, settings, progress)
+        return program_modes.bisection(path, Settings(run_limit=arguments.seconds), progress)
     case = _case_of(path)
     if case is not None:
         return _of_case(case, arguments, progress, limit)
@@ -114,7 +104,7 @@ def _to_goal(command: list[str], words: str, progress: Progress, limit: dict[str
 
     path = Path(command[0])
     text = program_file.text_in(path)
-    with Goal(words, path, command[1:], limit.get("seconds", _SECONDS)) as goal:
+    with Goal(words, path, command[1:], limit.get("seconds", PROGRAM_SECONDS)) as goal:
         return bisect.bisect_goal(command, goal, text, progress=progress, **limit)
 
 

@@ -11,22 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suture.cli import FINDING, INTERRUPTED, OK, USAGE
+from suture.cli._arguments import goal_word
 from suture.cli._records import Unusable, launcher_of, list_records
 from suture.cli._streams import emit, emit_text, say
 
 if TYPE_CHECKING:
     from suture._minify.modes import Minified
     from suture._minify.program_file import ProgramFile
-
-
-def _goal(words: str) -> str:
-    from suture._minify.goals import NoGoal, parse
-
-    try:
-        parse(words)
-    except NoGoal as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return words
 
 
 class Command:
@@ -60,7 +51,7 @@ class Command:
         parser.add_argument(
             "--goal",
             metavar="GOAL",
-            type=_goal,
+            type=goal_word,
             help="what a program is to keep: error, other_result, breaks=N, recompiles=N, slow=RATIO, or the id of a finding of suture check",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON on stdout")

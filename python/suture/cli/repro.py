@@ -8,7 +8,6 @@ Exit code: that of the mode (suture.repro); 2 when the file is none of ours.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,22 +79,13 @@ def _read(path: Path) -> ReproFile | ProgramFile:
 
 def _run(found: ReproFile | ProgramFile, arguments: argparse.Namespace, tell: Say) -> int:
     from suture import repro
+    from suture._minify import modes
     from suture._minify.repro_file import ReproFile
 
     settings = repro.settings_of(arguments)
     if not isinstance(found, ReproFile):
         return repro.run_program_mode(arguments.mode, arguments.file, settings, tell)
-    make_backend = partial(_made, found) if found.backend_code else None
-    return repro.run_mode(arguments.mode, arguments.file, make_backend, settings, tell)
-
-
-def _made(found: ReproFile) -> Any:
-    """The backend, out of the code that the file holds."""
-    from suture._minify import modes
-
-    make_backend = modes.backend_maker(found)
-    assert make_backend is not None
-    return make_backend()
+    return repro.run_mode(arguments.mode, arguments.file, modes.backend_maker(found), settings, tell)
 
 
 def _held(found: ReproFile | ProgramFile) -> dict[str, Any]:
